@@ -141,7 +141,7 @@ static void row(const times_t *t, tw_operation_t operation, size_t c, size_t a, 
     tw_prediction_t said;
     double          seconds;
 
-    if (tw_facts_predict(&t->facts, operation, (double)count, tw_codec_spec(t->codec[c]), 0,
+    if (tw_facts_predict(&t->facts, operation, (double)count, tw_codec_spec(t->codec[c]), TW_F32,
                          a > 0 ? algorithms[a].name : NULL, &said) != TW_OK ||
         said.seconds > t->limit) {
         return;
@@ -245,7 +245,7 @@ static const char *spec_of(const tw_facts_t *facts, const char *name)
     for (int c = 0; c < facts->codecs; c++) {
         const char *spec = facts->codec[c].spec;
 
-        if (!facts->codec[c].wide && strncmp(spec, name, length) == 0 &&
+        if (facts->codec[c].dtype == TW_F32 && strncmp(spec, name, length) == 0 &&
             (spec[length] == '\0' || spec[length] == ':')) {
             return spec;
         }
@@ -269,7 +269,7 @@ static int predict_main(const char *path)
                    &seconds) != 6) {
             fail("a row", line);
         }
-        if (tw_facts_predict(&facts, operation_of(operation), count, spec_of(&facts, codec), 0,
+        if (tw_facts_predict(&facts, operation_of(operation), count, spec_of(&facts, codec), TW_F32,
                              strcmp(algorithm, "-") != 0 ? algorithm : NULL, &said) != TW_OK) {
             fail("cannot be predicted", line);
         }

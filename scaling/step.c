@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/dtype.h"
 #include "runtime/policy/drop_in.h"
 #include "scaling/step.h"
 
@@ -71,6 +72,12 @@ static void take_part(const exchange_t *x, const tw_facts_t *all, tw_facts_t *fa
     }
 }
 
+/* Do codecs of float32 mean it without being told to (policy/drop_in.h)? */
+static int is_narrow(const exchange_t *x)
+{
+    return tw_dtype_row(x->dtype)->in_f32;
+}
+
 /* Under the drop-in what no codec makes smaller is MPI's. Of part of the ranks, on others than were
  * measured, or more than a step of the ladder beyond it, nothing is known of that, so that it is taken for
  * the library's. */
@@ -78,23 +85,23 @@ static int is_native(const exchange_t *x, const tw_facts_t *all, const tw_facts_
                      const step_exchange_t *found)
 {
     const tw_ladder_t *ladder = &facts->native[x->operation];
-    const double value = x->wide ? sizeof(double) : sizeof(float), bytes = found->count * value;
+    const double value = (double)tw_dtype_size(x->dtype), bytes = found->count * value;
 
     return x->native && ladder->steps > 0 && bytes <= 4.0 * ladder->bytes[ladder->steps - 1] &&
            facts->ranks == all->ranks &&
-           ((found->codec == NULL ? x->wide : found->codec->bytes >= value) ||
+           ((found->codec == NULL ? !is_narrow(x) : found->codec->bytes >= value) ||
             bytes < x->threshold);
 }
 
 static tw_status_t ask(const exchange_t *x, const step_case_t *how, const tw_facts_t *facts,
                        const char *spec, step_exchange_t *found)
 {
-    found->codec = tw_facts_codec(facts, spec, x->wide);
+    found->codec = tw_facts_codec(facts, spec, x->dtype);
     if (is_native(x, how->facts, facts, found)) {
-        return tw_facts_predict(facts, x->operation, found->count, spec, x->wide, "mpi",
+        return tw_facts_predict(facts, x->operation, found->count, spec, x->dtype, "mpi",
                                 &found->prediction);
     }
-    return tw_facts_predict(facts, x->operation, found->count, spec, x->wide,
+    return tw_facts_predict(facts, x->operation, found->count, spec, x->dtype,
                             x->operation == TW_OPERATION_ALLREDUCE ? how->algorithm : NULL,
                             &found->prediction);
 }
@@ -102,13 +109,14 @@ static tw_status_t ask(const exchange_t *x, const step_case_t *how, const tw_fac
 /* Does `thinwire run` leave it alone? */
 static int is_left(const exchange_t *x, const step_case_t *how)
 {
-    const double value = x->wide ? sizeof(double) : sizeof(float);
+    const double value = (double)tw_dtype_size(x->dtype);
     const double count = x->scales ? x->count * how->share : x->count;
 
     return x->native &&
            (tw_drop_in_small(count * value, x->threshold) ||
-            (x->wide && !tw_drop_in_means_doubles(
-                            how->wide, tw_facts_codec(how->facts, how->spec, 0) != NULL)));
+            (!is_narrow(x) &&
+             !tw_drop_in_means_doubles(how->narrow,
+                                       tw_facts_codec(how->facts, how->spec, TW_F32) != NULL)));
 }
 
 static int exchange_as(const exchange_t *x, const step_case_t *how, step_exchange_t *found,
@@ -120,9 +128,11 @@ int step_exchange(const exchange_t *x, const step_case_t *how, step_exchange_t *
 {
     exchange_t narrow = *x;
 
-    narrow.wide = x->wide && !(x->native && how->wide && !is_left(x, how) &&
-                               tw_facts_codec(how->facts, how->spec, 1) == NULL &&
-                               tw_facts_codec(how->facts, how->spec, 0) != NULL);
+    if (!is_narrow(x) && x->native && how->narrow && !is_left(x, how) &&
+        tw_facts_codec(how->facts, how->spec, x->dtype) == NULL &&
+        tw_facts_codec(how->facts, how->spec, TW_F32) != NULL) {
+        narrow.dtype = TW_F32;
+    }
     return exchange_as(&narrow, how, found, why, why_size);
 }
 
@@ -133,7 +143,7 @@ static int exchange_as(const exchange_t *x, const step_case_t *how, step_exchang
         how->act != NULL && (strcmp(x->class, "act") == 0 || strcmp(x->class, "back") == 0);
     const int lossy = !x->plain && !is_left(x, how) &&
                       (own || !how->only_gradients || strcmp(x->class, "grad") == 0) &&
-                      (!x->wide || tw_facts_codec(how->facts, how->spec, 1) != NULL);
+                      (is_narrow(x) || tw_facts_codec(how->facts, how->spec, x->dtype) != NULL);
     const char *weights = how->weights != NULL ? how->weights : x->codec;
     const char *spec    = own ? how->act : x->codec != NULL ? weights : lossy ? how->spec : "fp32";
     tw_facts_t  facts;
@@ -143,15 +153,15 @@ static int exchange_as(const exchange_t *x, const step_case_t *how, step_exchang
     *found = (step_exchange_t){.count = x->scales ? x->count * how->share : x->count,
                                .ranks = facts.ranks};
     status = facts.ranks > 1 ? ask(x, how, &facts, spec, found) : TW_OK;
-    if (status == TW_ERR_UNSUPPORTED && x->wide) {
-        status = ask(x, how, &facts, "bitpack:8", found);
+    if (status == TW_ERR_UNSUPPORTED && !is_narrow(x)) {
+        status = ask(x, how, &facts, tw_dtype_row(x->dtype)->lossless, found);
     }
     if (found->codec != NULL) { /* not one of what is gone */
-        found->codec = tw_facts_codec(how->facts, found->codec->spec, found->codec->wide);
+        found->codec = tw_facts_codec(how->facts, found->codec->spec, found->codec->dtype);
     }
     if (status != TW_OK) {
-        snprintf(why, why_size, "'%.60s': nothing is known of %s%s%s%s on %d ranks", x->name, spec,
-                 x->wide ? " for doubles" : "", how->algorithm != NULL ? " by " : "",
+        snprintf(why, why_size, "'%.60s': nothing is known of %s%s%s%s%s on %d ranks", x->name, spec,
+                 is_narrow(x) ? "" : " for ", is_narrow(x) ? "" : tw_dtype_name(x->dtype), how->algorithm != NULL ? " by " : "",
                  how->algorithm != NULL ? how->algorithm : "", facts.ranks);
         return 0;
     }
@@ -234,7 +244,7 @@ static double carried(const tw_facts_t *facts, double bytes)
 static void messages_time(const exchange_t *x, const step_case_t *how, trip_t *trip)
 {
     const tw_facts_t *facts = how->facts;
-    const double      bytes = x->count * (x->wide ? sizeof(double) : sizeof(float));
+    const double      bytes = x->count * (double)tw_dtype_size(x->dtype);
     double most = 0.0, out = 0.0, inside = 0.0; /* of one rank, a node, and one in a node */
     double between_s = 0.0, inside_s = 0.0;
     const tw_link_facts_t *link;

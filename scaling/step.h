@@ -21,7 +21,7 @@ typedef struct step_case {
     const char       *act;            /* of classes act and back; NULL: spec                 */
     const char       *weights;        /* of a training's weights; NULL: as the job says      */
     int               only_gradients; /* it is for class grad alone; others travel as fp32 */
-    int               wide;           /* doubles too, as by thinwire run --double */
+    int               narrow;         /* doubles too, as by thinwire run --double */
     double            share;          /* examples of a rank, of those in the measurement     */
 } step_case_t;
 

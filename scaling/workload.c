@@ -10,6 +10,7 @@
 #include <thinwire/model.h>
 
 #include "runtime/base/bytes.h"
+#include "runtime/base/dtype.h"
 #include "scaling/job_text.h"
 #include "scaling/parser.h"
 
@@ -77,9 +78,8 @@ static int type_of(parser_t *p, const config_setting_t *at, exchange_t *x)
 {
     const char *value = config_setting_get_string(at);
 
-    x->wide  = value != NULL && strcmp(value, "double") == 0;
     x->plain = value != NULL && strcmp(value, "other") == 0;
-    return x->wide || x->plain || (value != NULL && strcmp(value, "float") == 0) ||
+    return x->plain || (value != NULL && tw_dtype_named(value, &x->dtype)) ||
            job_wrong(p, at, "type: accepted are float, double and other");
 }
 
@@ -145,7 +145,7 @@ static int is_early(const exchange_t *x)
 
 static int same(const exchange_t *a, const exchange_t *b)
 {
-    return a->operation == b->operation && a->count == b->count && a->wide == b->wide &&
+    return a->operation == b->operation && a->count == b->count && a->dtype == b->dtype &&
            a->plain == b->plain && a->scales == b->scales && a->ranks == b->ranks &&
            a->stride == b->stride && a->messages == b->messages && a->neighbours == b->neighbours &&
            (a->neighbours == 0 ||

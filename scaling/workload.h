@@ -37,7 +37,7 @@ typedef struct exchange {
     char class[WORKLOAD_NAME]; /* "" or as in thinwire-train --codec: "grad"       */
     tw_operation_t operation;
     double         count;     /* of values, as tw_operation_t says                             */
-    int            wide;      /* doubles                                                        */
+    tw_dtype_t     dtype;     /* of the values                                                  */
     int            plain;     /* neither floats nor doubles: bytes / 4 values, never compressed */
     int            scales;    /* count is by the examples of a rank                             */
     double         part;      /* of the bytes that the busiest rank sends, those of a mean one  */

@@ -100,11 +100,11 @@ const tw_codec_t *codec_make(tw_context_t *ctx, const tw_codec_facts_t *facts)
     tw_codec_t *codec;
 
     for (int i = 0; i < codecs; i++) {
-        if (strcmp(made[i].facts.spec, facts->spec) == 0 && made[i].facts.wide == facts->wide) {
+        if (strcmp(made[i].facts.spec, facts->spec) == 0 && made[i].facts.dtype == facts->dtype) {
             return made[i].codec;
         }
     }
-    if (codecs == MADE || tw_codec_create(ctx, facts->spec, facts->wide ? TW_F64 : TW_F32, &codec,
+    if (codecs == MADE || tw_codec_create(ctx, facts->spec, facts->dtype, &codec,
                                           NULL, 0) != TW_OK) {
         return NULL;
     }

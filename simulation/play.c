@@ -295,7 +295,7 @@ void play_open(const script_t *given)
         const int                all =
             x->operation == TW_OPERATION_ALLGATHER || x->operation == TW_OPERATION_ALLTOALL;
 
-        most     = fmax(most, x->count * (x->wide ? 8.0 : 4.0) * (all ? given->ranks : 1.0));
+        most     = fmax(most, x->count * (double)tw_dtype_size(x->codec.dtype) * (all ? given->ranks : 1.0));
         codec[i] = codec_make(context, &x->codec);
         if (codec[i] == NULL) {
             world_fail("there is no codec '%s'", x->codec.spec);

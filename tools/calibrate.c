@@ -11,6 +11,7 @@
 
 #include "tools/commands.h"
 #include "command/options.h"
+#include "runtime/base/dtype.h"
 #include "tools/report.h"
 #include "tools/table.h"
 
@@ -76,9 +77,13 @@ static void print_codecs(const tw_facts_t *facts)
     table_header(columns, 7);
     for (int c = 0; c < facts->codecs; c++) {
         const tw_codec_facts_t *codec = &facts->codec[c];
-        const double            width = codec->wide ? 8.0 : 4.0;
+        const double            width = (double)tw_dtype_size(codec->dtype);
 
-        snprintf(cells[0], TABLE_CELL, "%s%s", codec->spec, codec->wide ? " (double)" : "");
+        if (codec->dtype == TW_F32) {
+            table_text(cells[0], codec->spec);
+        } else {
+            snprintf(cells[0], TABLE_CELL, "%s (%s)", codec->spec, tw_dtype_name(codec->dtype));
+        }
         snprintf(cells[1], TABLE_CELL, "%.4f", codec->bytes);
         table_error(cells[2], codec->max_error);
         rate_text(cells[3], codec->encode > 0.0 ? width / codec->encode : 0.0);
@@ -171,7 +176,7 @@ static void add_rows(report_t *report, const tw_facts_t *facts)
 
         json_array_append_new(
             codecs, json_pack("{s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f}", "codec", codec->spec,
-                              "double", codec->wide, "bytes", codec->bytes, "max_error",
+                              "double", codec->dtype == TW_F64, "bytes", codec->bytes, "max_error",
                               codec->max_error, "encode", codec->encode, "decode", codec->decode,
                               "decode_add", codec->decode_add, "call", codec->call));
     }

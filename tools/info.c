@@ -61,7 +61,7 @@ static const char *device_path(const device_facts_t *device, const mpi_library_t
 }
 
 /* Does the codec take doubles as they are, and how? Those that do not round them to float32. */
-static int has_wide(tw_context_t *ctx, const char *spec, tw_codec_traits_t *traits)
+static int has_double(tw_context_t *ctx, const char *spec, tw_codec_traits_t *traits)
 {
     tw_codec_t *codec = NULL;
     const int   well  = tw_codec_create(ctx, spec, TW_F64, &codec, NULL, 0) == TW_OK &&
@@ -82,7 +82,7 @@ static void print_codecs(tw_context_t *ctx, const specs_t *specs)
                                              {"wants error feedback", -5}};
     const size_t                n         = sizeof(columns) / sizeof(columns[0]);
     char                        cells[sizeof(columns) / sizeof(columns[0])][TABLE_CELL];
-    tw_codec_traits_t           wide;
+    tw_codec_traits_t           of_double;
 
     printf("\n");
     table_header(columns, n);
@@ -94,8 +94,9 @@ static void print_codecs(tw_context_t *ctx, const specs_t *specs)
         snprintf(cells[2], TABLE_CELL, "%zu", traits->block);
         table_text(cells[3], traits->isa);
         table_text(cells[4], traits->lossless ? "yes" : "no");
-        table_text(cells[5],
-                   has_wide(ctx, specs->text[i], &wide) ? wide.lossless ? "yes" : "no" : "-");
+        table_text(cells[5], has_double(ctx, specs->text[i], &of_double)
+                                 ? of_double.lossless ? "yes" : "no"
+                                 : "-");
         table_text(cells[6], traits->feedback ? "yes" : "no");
         table_row(columns, n, cells);
     }
@@ -137,13 +138,14 @@ static void print_settings(const char *title, int advanced)
 static json_t *codecs_json(tw_context_t *ctx, const specs_t *specs)
 {
     json_t           *list = json_array();
-    tw_codec_traits_t wide;
+    tw_codec_traits_t of_double;
 
     for (size_t i = 0; i < specs->count; i++) {
         const tw_codec_traits_t *traits = &specs->traits[i];
 
-        json_t *lossless =
-            has_wide(ctx, specs->text[i], &wide) ? json_boolean(wide.lossless) : json_null();
+        json_t *lossless = has_double(ctx, specs->text[i], &of_double)
+                               ? json_boolean(of_double.lossless)
+                               : json_null();
 
         json_array_append_new(
             list,

@@ -245,7 +245,7 @@ int run_main(job_t *job, int argc, char **argv)
         {"--rules", "FILE", "Rules from a file, after those of --rule.", OPTION_TEXT,
          &run.rules_file, 0, 0},
         {"--double", NULL, "Doubles, too, where a codec is named for no type.", OPTION_FLAG,
-         &run.wide, 0, 0},
+         &run.narrow, 0, 0},
         {"--max-error", "REL", "Error contract: rms of the error over rms of the exact result.",
          OPTION_TEXT, &run.max_error, 0, 0},
         {"--verify", "N", "Verify one call in N; 0: none.", OPTION_COUNT, &run.verify, 0,

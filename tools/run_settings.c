@@ -106,7 +106,7 @@ int run_set_variables(run_t *run)
     set(run, "THINWIRE_THRESHOLD", run->threshold);
     set(run, "THINWIRE_RULES", run->rules);
     set_file(run, "THINWIRE_RULES_FILE", run->rules_file);
-    set(run, "THINWIRE_DOUBLE", run->wide ? "1" : NULL);
+    set(run, "THINWIRE_DOUBLE", run->narrow ? "1" : NULL);
     set(run, "THINWIRE_MAX_ERROR", run->max_error);
     set_number(run, "THINWIRE_VERIFY", run->verify);
     set(run, "THINWIRE_ERROR_FEEDBACK", run->feedback ? "1" : NULL);
@@ -155,17 +155,17 @@ static int check_codec(run_t *run, tw_context_t *ctx)
 {
     const char *spec  = run_setting("THINWIRE_CODEC");
     tw_codec_t *codec = NULL;
-    char        narrow[640], wide[640];
+    char        of_float[640], of_double[640];
 
     if (spec[0] == '\0' ||
-        tw_codec_create(ctx, spec, TW_F32, &codec, narrow, sizeof(narrow)) == TW_OK ||
-        tw_codec_create(ctx, spec, TW_F64, &codec, wide, sizeof(wide)) == TW_OK) {
+        tw_codec_create(ctx, spec, TW_F32, &codec, of_float, sizeof(of_float)) == TW_OK ||
+        tw_codec_create(ctx, spec, TW_F64, &codec, of_double, sizeof(of_double)) == TW_OK) {
         tw_codec_destroy(codec);
         return 1;
     }
     snprintf(run->why, sizeof(run->why), "%s: %s",
              run->codec != NULL ? "--codec" : "THINWIRE_CODEC",
-             strncmp(spec, "bitpack", 7) == 0 ? wide : narrow);
+             strncmp(spec, "bitpack", 7) == 0 ? of_double : of_float);
     return 0;
 }
 

@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 
+#include <thinwire/codec.h>
 #include <thinwire/declare.h>
 #include <thinwire/status.h>
 
@@ -43,14 +44,14 @@ typedef struct tw_link_facts {
 
 /* A codec that `auto` may choose, as fast as it is while all ranks use it at once. */
 typedef struct tw_codec_facts {
-    char   spec[TW_FACTS_SPEC];
-    int    wide;                       /* 0: of float32; 1: of double                             */
-    double bytes;                      /* per value                                               */
-    size_t block;                      /* values                                                  */
-    double max_error;                  /* as tw_codec_traits_t.max_error                          */
-    int    feedback;                   /* only with error feedback                                */
-    double encode, decode, decode_add; /* seconds per value                       */
-    double call;                       /* seconds per call                                        */
+    char       spec[TW_FACTS_SPEC];
+    tw_dtype_t dtype;
+    double     bytes;     /* per value                                               */
+    size_t     block;     /* values                                                  */
+    double     max_error; /* as tw_codec_traits_t.max_error                          */
+    int        feedback;  /* only with error feedback                                */
+    double     encode, decode, decode_add; /* seconds per value                       */
+    double     call; /* seconds per call                                        */
 } tw_codec_facts_t;
 
 #define TW_LADDER_STEPS 16
@@ -90,7 +91,7 @@ typedef struct tw_facts {
 tw_status_t tw_facts_load(const char *path, tw_facts_t *facts, char *why, size_t why_size);
 
 /** The row of a codec, by its spec as tw_codec_spec() has it; NULL: the facts have none. In facts. */
-const tw_codec_facts_t *tw_facts_codec(const tw_facts_t *facts, const char *spec, int wide);
+const tw_codec_facts_t *tw_facts_codec(const tw_facts_t *facts, const char *spec, tw_dtype_t dtype);
 
 /* What a collective is predicted to take. */
 typedef struct tw_prediction {
@@ -105,7 +106,7 @@ typedef struct tw_prediction {
 /** What a collective takes on ranks with such facts, without a communicator. Local. Settings are
  * the defaults.
  * @param [in]  count       as tw_operation_t says.
- * @param [in]  spec, wide  one of the facts' codecs.
+ * @param [in]  spec, dtype one of the facts' codecs.
  * @param [in]  algorithm   of the library's own; "mpi": MPI's own collective on the values as they are
  *                          (spec is not looked at), by facts.native, which are of the ranks and nodes
  *                          that were measured, whatever those of the facts; NULL: the fastest of the
@@ -115,7 +116,7 @@ typedef struct tw_prediction {
  * @return TW_OK, TW_ERR_INVALID_ARG (also for facts with numbers out of range), TW_ERR_UNSUPPORTED
  *         (no such codec or algorithm, it cannot serve, or facts.native has no step). */
 tw_status_t tw_facts_predict(const tw_facts_t *facts, tw_operation_t operation, double count,
-                             const char *spec, int wide, const char *algorithm,
+                             const char *spec, tw_dtype_t dtype, const char *algorithm,
                              tw_prediction_t *prediction);
 
 TW_END_DECLS

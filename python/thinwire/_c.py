@@ -45,14 +45,7 @@ class Status(enum.IntEnum):
 LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG, LOG_TRACE = range(5)
 F32, F64 = 0, 1
 MEMORY_HOST, MEMORY_CUDA = 0, 1
-SUM, AVERAGE = 0, 1
 ALGORITHM_AUTO = 0
-ALGORITHM_DIRECT = 1
-ALGORITHM_TWO_PASS = 2
-ALGORITHM_GRID = 3
-ALGORITHM_HIERARCHICAL = 4
-ALGORITHM_MPI = 5
-ALGORITHM_NODE = 6
 BCAST_SAME = 1
 FEEDBACK_SUM, FEEDBACK_AVERAGE = 0, 1
 
@@ -121,6 +114,8 @@ PROTOTYPES: Dict[str, Tuple[Any, List[Any]]] = {
     "tw_status_text": (c_char_p, [c_int]),
     "tw_context_create": (c_int, [c_void_p]),
     "tw_context_set_log": (c_int, [c_void_p, LOG_FUNCTION, c_void_p]),
+    "tw_reduction_name": (c_char_p, [c_int]),
+    "tw_algorithm_name": (c_char_p, [c_int]),
     "tw_codec_create": (c_int, [c_void_p, c_char_p, c_int, c_void_p, c_void_p, c_size_t]),
     "tw_codec_spec": (c_char_p, [c_void_p]),
     "tw_codec_traits": (c_int, [c_void_p, c_void_p]),

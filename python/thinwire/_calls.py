@@ -5,28 +5,19 @@ Each function gives (arguments from the communicator to `how`, what must live un
 result). Whatever is wrong is said here, on this rank, before anything is sent.
 """
 import ctypes
+from functools import lru_cache
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import numpy
 
 from thinwire import _c
 from thinwire._buffers import DTYPES, ITEM, MOST, Elements, Place, elements, integer, new, same_memory, shown
-from thinwire._library import IN_PLACE
+from thinwire._library import IN_PLACE, lib
 from thinwire.codec import find
 from thinwire.errors import InvalidArgumentError, InvalidTypeError
 
 Call = Tuple[Tuple[Any, ...], Any, Any]
 
-_REDUCTIONS = {"sum": _c.SUM, "average": _c.AVERAGE}
-_ALGORITHMS = {
-    None: _c.ALGORITHM_AUTO,
-    "direct": _c.ALGORITHM_DIRECT,
-    "two_pass": _c.ALGORITHM_TWO_PASS,
-    "grid": _c.ALGORITHM_GRID,
-    "hierarchical": _c.ALGORITHM_HIERARCHICAL,
-    "mpi": _c.ALGORITHM_MPI,
-    "node": _c.ALGORITHM_NODE,
-}
 
 # ---- parts of a call -----------------------------------------------------------------------------
 
@@ -52,9 +43,9 @@ def _how(
             "codec is of type %s, algorithm of type %s; accepted: a spec or a Codec, a str"
             % (type(codec).__name__, type(algorithm).__name__)
         ) from None
-    if algorithm not in _ALGORITHMS:
+    if algorithm not in _algorithms():
         raise InvalidArgumentError(
-            "algorithm %r is unknown; accepted: %s" % (algorithm, ", ".join(name for name in _ALGORITHMS if name))
+            "algorithm %r is unknown; accepted: %s" % (algorithm, ", ".join(name for name in _algorithms() if name))
         )
     if feedback is not None and feedback._number != number:
         raise InvalidTypeError("x holds %s, feedback '%s' is of %s" % (DTYPES[number], feedback.name, feedback.dtype))
@@ -63,18 +54,39 @@ def _how(
         find(codec, number),
         None if run is None else ctypes.addressof(run),
         None if feedback is None else feedback._pointer,
-        _ALGORITHMS[algorithm],
+        _algorithms()[algorithm],
         flags,
     )
     known[key] = (ctypes.addressof(how), how, run)
     return known[key][0]
 
 
+def _names(named: Any, first: int) -> Dict[str, int]:
+    """What the library gives names to, from this number on."""
+    names: Dict[str, int] = {}
+    while True:
+        name = named(first + len(names))
+        if name is None:
+            return names
+        names[name.decode()] = first + len(names)
+
+
+@lru_cache(maxsize=None)
+def _reductions() -> Dict[str, int]:
+    return _names(lib.tw_reduction_name, 0)
+
+
+@lru_cache(maxsize=None)
+def _algorithms() -> Dict[Optional[str], int]:
+    return {None: _c.ALGORITHM_AUTO, **_names(lib.tw_algorithm_name, _c.ALGORITHM_AUTO + 1)}
+
+
 def _reduction(op: str) -> int:
     try:
-        return _REDUCTIONS[op]
+        return _reductions()[op]
     except (KeyError, TypeError):
-        raise InvalidArgumentError("op is %r; accepted: 'sum', 'average'" % (op,)) from None
+        accepted = ", ".join("'%s'" % name for name in _reductions())
+        raise InvalidArgumentError("op is %r; accepted: %s" % (op, accepted)) from None
 
 
 def _root(comm: Any, root: int) -> int:

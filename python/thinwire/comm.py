@@ -285,7 +285,7 @@ class Comm:
         algorithm: Optional[str] = None,
         feedback: Optional[Feedback] = None,
     ) -> Any:
-        """The sum, or op="average", of the x of all ranks, in the shape of x. In place: x is out."""
+        """The sum, or op="average", "max", "min" or "prod", of the x of all ranks, in the shape of x. In place: x is out."""
         arguments, anchors, result = _calls.allreduce(self, x, codec, op, out, algorithm, feedback)
         status = _allreduce(*arguments)
         if status:

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "runtime/base/bytes.h"
+#include "runtime/base/dtype.h"
 #include "runtime/policy/decisions.h"
 #include "runtime/policy/policy.h"
 
@@ -17,7 +18,7 @@
 
 static bool tw_question_same(const tw_question_t *a, const tw_question_t *b)
 {
-    return a->operation == b->operation && a->wide == b->wide && a->feedback == b->feedback &&
+    return a->operation == b->operation && a->dtype == b->dtype && a->feedback == b->feedback &&
            a->forced == b->forced && tw_double_bits(a->max_error) == tw_double_bits(b->max_error) &&
            a->class_index == b->class_index;
 }
@@ -134,7 +135,7 @@ static bool tw_decision_line(const char *line, tw_decision_t *d)
     }
     o = tw_operation_named(operation);
     memcpy(&d->question.max_error, &bits, sizeof(bits));
-    if (o < 0 || (strcmp(type, "float") != 0 && strcmp(type, "double") != 0) ||
+    if (o < 0 || !tw_dtype_named(type, &d->question.dtype) ||
         (strcmp(form, "plain") != 0 && strcmp(form, "feedback") != 0) ||
         !(d->question.max_error >= 0.0 && d->question.max_error <= 1e6) || count > SIZE_MAX ||
         tw_model_class_count(tw_model_class((size_t)count)) != count ||
@@ -146,7 +147,6 @@ static bool tw_decision_line(const char *line, tw_decision_t *d)
     if (d->question.forced == 0 && strcmp(forced, "0") != 0) {
         return false;
     }
-    d->question.wide        = strcmp(type, "double") == 0;
     d->question.feedback    = strcmp(form, "feedback") == 0;
     d->question.class_index = tw_model_class((size_t)count);
     d->fragment             = (size_t)fragment;
@@ -262,7 +262,7 @@ char *tw_decisions_write(const tw_decisions_file_t *file, const char *version, s
 
             used += (size_t)snprintf(
                 text + used, room - used, "%s %s %016" PRIx64 " %s %s %zu %s %s %zu\n",
-                tw_model_operations[d->question.operation], d->question.wide ? "double" : "float",
+                tw_model_operations[d->question.operation], tw_dtype_name(d->question.dtype),
                 tw_double_bits(d->question.max_error), d->question.feedback ? "feedback" : "plain",
                 forced != NULL ? forced : "0", tw_model_class_count(d->question.class_index),
                 d->spec, d->algorithm, d->fragment);

@@ -25,7 +25,8 @@
 /* What is asked. */
 typedef struct tw_question {
     tw_operation_t operation;
-    bool           wide, feedback;
+    tw_dtype_t     dtype;
+    bool           feedback;
     int            forced; /* what the call names, or the setting: tw_policy_number(); 0: nothing */
     double         max_error;
     int            class_index;

@@ -85,7 +85,7 @@ static void tw_put_link(tw_writer_t *w, const char *name, const tw_link_facts_t 
 
 static void tw_put_codec(tw_writer_t *w, const tw_codec_facts_t *c)
 {
-    tw_put(w, "codec %s %d", c->spec, c->wide);
+    tw_put(w, "codec %s %d", c->spec, (int)c->dtype);
     tw_put_number(w, c->bytes);
     tw_put(w, " %zu", c->block);
     tw_put_number(w, c->max_error);
@@ -227,6 +227,7 @@ static bool tw_read_codec(char **words, tw_facts_t *facts)
 {
     tw_codec_facts_t *c;
     double            block;
+    int               dtype;
 
     if (facts->codecs == TW_FACTS_CODECS || words[1] == NULL || strlen(words[1]) >= TW_FACTS_SPEC) {
         return false;
@@ -237,10 +238,14 @@ static bool tw_read_codec(char **words, tw_facts_t *facts)
         return false;
     }
     c->block = (size_t)block;
-    return tw_int(words[2], 1, &c->wide) && tw_number(words[3], &c->bytes) &&
-           tw_number(words[5], &c->max_error) && tw_int(words[6], 1, &c->feedback) &&
-           tw_number(words[7], &c->encode) && tw_number(words[8], &c->decode) &&
-           tw_number(words[9], &c->decode_add) && tw_number(words[10], &c->call);
+    if (!tw_int(words[2], UINT8_MAX, &dtype) || tw_dtype_size((tw_dtype_t)dtype) == 0) {
+        return false;
+    }
+    c->dtype = (tw_dtype_t)dtype;
+    return tw_number(words[3], &c->bytes) && tw_number(words[5], &c->max_error) &&
+           tw_int(words[6], 1, &c->feedback) && tw_number(words[7], &c->encode) &&
+           tw_number(words[8], &c->decode) && tw_number(words[9], &c->decode_add) &&
+           tw_number(words[10], &c->call);
 }
 
 static bool tw_read_factor(char **words, tw_facts_t *facts)

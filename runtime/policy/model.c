@@ -82,7 +82,7 @@ double tw_model_moving(const tw_facts_t *facts, double bytes_sent)
 static double tw_fragment_values(const tw_model_query_t *q, double longest)
 {
     const double block   = (double)q->codec->block;
-    const double element = q->codec->wide ? 8.0 : 4.0;
+    const double element = (double)tw_dtype_size(q->codec->dtype);
     double       values  = (double)q->fragment / q->codec->bytes;
 
     values = (double)q->chunk / element < values ? (double)q->chunk / element : values;
@@ -145,7 +145,7 @@ double tw_model_predict(int algorithm, const tw_model_query_t *q)
 
 static bool tw_allowed(const tw_codec_facts_t *codec, const tw_model_wish_t *wish)
 {
-    return (codec->wide != 0) == wish->wide && codec->max_error <= wish->max_error &&
+    return codec->dtype == wish->dtype && codec->max_error <= wish->max_error &&
            (!codec->feedback || wish->feedback);
 }
 
@@ -222,8 +222,8 @@ TW_IN_FPMODE static void tw_model_decide_here(const tw_facts_t *facts, const tw_
     int                  count  = 0;
 
     if (wish->native) {
-        native.seconds =
-            tw_model_native(facts, wish->operation, wish->count * (wish->wide ? 8.0 : 4.0));
+        native.seconds = tw_model_native(facts, wish->operation,
+                                         wish->count * (double)tw_dtype_size(wish->dtype));
         if (list != NULL) {
             list[count] = native;
         }

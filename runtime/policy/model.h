@@ -117,7 +117,7 @@ const tw_link_facts_t *tw_model_link(const tw_facts_t *facts);
 typedef struct tw_model_wish {
     tw_operation_t operation;
     double         count;
-    bool           wide;      /* doubles                                               */
+    tw_dtype_t     dtype;
     double         max_error; /* of one encoding                                       */
     bool           feedback;  /* an error-feedback object is used                      */
     bool           native;    /* MPI's own collective may be taken                     */

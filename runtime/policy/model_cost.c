@@ -189,7 +189,8 @@ static void tw_cost_alltoall_pairwise(const tw_model_query_t *q, tw_model_cost_t
 static void tw_cost_node(const tw_model_query_t *q, double copies, tw_model_cost_t *cost)
 {
     const bool may = q->facts->nodes == 1 && q->facts->ranks > 1 && q->codec->max_error == 0.0 &&
-                     q->codec->block == 1 && q->codec->bytes == (q->codec->wide ? 8.0 : 4.0);
+                     q->codec->block == 1 &&
+                     q->codec->bytes == (double)tw_dtype_size(q->codec->dtype);
 
     cost->longest   = q->count;
     cost->latencies = may ? 1.0 : INFINITY;
@@ -222,7 +223,7 @@ static void tw_cost_node_blocks(const tw_model_query_t *q, tw_model_cost_t *cost
 static void tw_cost_allreduce_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     const double nodes = q->facts->nodes, local = q->facts->local_ranks, share = 1.0 / nodes;
-    const double values = q->count * (q->codec->wide ? 8.0 : 4.0);
+    const double values = q->count * (double)tw_dtype_size(q->codec->dtype);
 
     cost->longest   = q->count * share / local;
     cost->latencies = 2.0;
@@ -243,7 +244,7 @@ static void tw_cost_allreduce_hierarchical(const tw_model_query_t *q, tw_model_c
 static void tw_cost_bcast_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     const double local = q->facts->local_ranks, nodes = q->facts->nodes;
-    const double values = q->count * (q->codec->wide ? 8.0 : 4.0);
+    const double values = q->count * (double)tw_dtype_size(q->codec->dtype);
     const double fragment =
         (double)q->fragment < tw_encoded(q) ? (double)q->fragment : tw_encoded(q);
     const double depth = tw_tree_depth(q->facts->nodes);

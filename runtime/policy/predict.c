@@ -35,10 +35,10 @@ tw_status_t tw_facts_load(const char *path, tw_facts_t *facts, char *why, size_t
     return good ? TW_OK : TW_ERR_IO;
 }
 
-const tw_codec_facts_t *tw_facts_codec(const tw_facts_t *facts, const char *spec, int wide)
+const tw_codec_facts_t *tw_facts_codec(const tw_facts_t *facts, const char *spec, tw_dtype_t dtype)
 {
     for (int c = 0; c < facts->codecs; c++) {
-        if (strcmp(facts->codec[c].spec, spec) == 0 && facts->codec[c].wide == (wide != 0)) {
+        if (strcmp(facts->codec[c].spec, spec) == 0 && facts->codec[c].dtype == dtype) {
             return &facts->codec[c];
         }
     }
@@ -95,10 +95,10 @@ tw_status_t tw_model_prediction(tw_operation_t operation, const char *algorithm,
 
 /* MPI's own collective. What it sends nobody counts: as little as an algorithm of the library would. */
 static tw_status_t predict_native(const tw_facts_t *facts, tw_operation_t operation, double count,
-                                  int wide, tw_prediction_t *prediction)
+                                  tw_dtype_t dtype, tw_prediction_t *prediction)
 {
-    const double           value = wide ? sizeof(double) : sizeof(float);
-    const tw_codec_facts_t plain = {.wide = wide, .bytes = value, .block = 1};
+    const double           value = (double)tw_dtype_size(dtype);
+    const tw_codec_facts_t plain = {.dtype = dtype, .bytes = value, .block = 1};
     const tw_model_query_t query = {.facts    = facts,
                                     .codec    = &plain,
                                     .count    = count,
@@ -128,19 +128,20 @@ static tw_status_t predict_native(const tw_facts_t *facts, tw_operation_t operat
 }
 
 tw_status_t tw_facts_predict(const tw_facts_t *facts, tw_operation_t operation, double count,
-                             const char *spec, int wide, const char *algorithm,
+                             const char *spec, tw_dtype_t dtype, const char *algorithm,
                              tw_prediction_t *prediction)
 {
     tw_model_query_t query = {.facts = facts, .count = count, .chunk = TW_CHUNK};
 
     if (facts == NULL || spec == NULL || prediction == NULL || operation < 0 ||
-        operation >= TW_OPERATIONS || !(count >= 0.0) || isinf(count) || !tw_facts_valid(facts)) {
+        operation >= TW_OPERATIONS || tw_dtype_size(dtype) == 0 || !(count >= 0.0) ||
+        isinf(count) || !tw_facts_valid(facts)) {
         return TW_ERR_INVALID_ARG;
     }
     if (algorithm != NULL && strcmp(algorithm, "mpi") == 0) {
-        return predict_native(facts, operation, count, wide, prediction);
+        return predict_native(facts, operation, count, dtype, prediction);
     }
-    query.codec = tw_facts_codec(facts, spec, wide);
+    query.codec = tw_facts_codec(facts, spec, dtype);
     return query.codec != NULL ? tw_model_prediction(operation, algorithm, &query, prediction)
                                : TW_ERR_UNSUPPORTED;
 }

@@ -27,7 +27,7 @@ static void decide(const tw_facts_t *facts)
 
             wish.operation = (tw_operation_t)o;
             wish.count     = counts[i / 2];
-            wish.wide      = i % 2 != 0;
+            wish.dtype     = i % 2 != 0 ? TW_F64 : TW_F32;
             wish.native    = i < 6;
             best           = tw_model_decide(facts, &wish, i % 3 == 0 ? NULL : list, &count);
             fuzz_check(best.codec >= -1 && best.codec < facts->codecs, "a codec is one of these");

@@ -44,15 +44,16 @@ static void check_items(const workload_t *work)
 /* ranks: 1 is without links. */
 static void take_time(const workload_t *work, int ranks, const char *spec)
 {
-    tw_facts_t  facts    = {.ranks       = ranks,
-                            .nodes       = ranks,
-                            .local_ranks = 1,
-                            .engine      = 1e-6,
-                            .between     = {20e-6, 1e8, 1e8, 2e-6},
-                            .codecs      = 3,
-                            .codec       = {{.spec = "fp32", .bytes = 4.0, .block = 1},
-                                            {.spec = "tree8", .bytes = 1.0, .block = 4096, .max_error = 0.01},
-                                            {.spec = "bitpack:8", .wide = 1, .bytes = 8.0, .block = 1}}};
+    tw_facts_t facts = {
+        .ranks       = ranks,
+        .nodes       = ranks,
+        .local_ranks = 1,
+        .engine      = 1e-6,
+        .between     = {20e-6, 1e8, 1e8, 2e-6},
+        .codecs      = 3,
+        .codec       = {{.spec = "fp32", .bytes = 4.0, .block = 1},
+                        {.spec = "tree8", .bytes = 1.0, .block = 4096, .max_error = 0.01},
+                        {.spec = "bitpack:8", .dtype = TW_F64, .bytes = 8.0, .block = 1}}};
     step_case_t how      = {.facts = &facts, .spec = spec, .share = (double)work->ranks / ranks};
     step_time_t time     = {.seconds = -1.0};
     char        why[WHY] = "";

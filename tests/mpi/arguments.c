@@ -135,7 +135,8 @@ static void wrong_arguments(tw_comm_t *comm)
     T_STATUS(tw_allreduce(comm, NULL, y, 1, TW_SUM, NULL), TW_ERR_INVALID_ARG);
     T_STATUS(tw_allreduce(comm, x, NULL, 1, TW_SUM, NULL), TW_ERR_INVALID_ARG);
     T_STATUS(tw_allreduce(comm, TW_IN_PLACE, NULL, 1, TW_SUM, NULL), TW_ERR_INVALID_ARG);
-    T_STATUS(tw_allreduce(comm, x, y, 1, (tw_reduction_t)2, NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_allreduce(comm, x, y, 1, (tw_reduction_t)TW_REDUCTION_ROWS, NULL),
+             TW_ERR_INVALID_ARG);
     T_STATUS(tw_allreduce(comm, x, y, 1, TW_SUM, &wrong_algorithm), TW_ERR_INVALID_ARG);
     T_STATUS(tw_allreduce(comm, x, y, 1, TW_SUM, &wrong_flags), TW_ERR_INVALID_ARG);
     T_STATUS(tw_allreduce(comm, x, y, many, TW_SUM, NULL), TW_ERR_RANGE);

@@ -94,7 +94,7 @@ void t_shape_random(t_shape_t *shape, uint64_t *random, int size, size_t max)
     shape->seed     = t_random(random);
     shape->flags    = shape->kind == T_BCAST ? (unsigned)t_below(random, 2) * TW_BCAST_SAME : 0;
     if (shape->kind >= T_ALLREDUCE) {
-        shape->reduction = (tw_reduction_t)t_below(random, 2);
+        shape->reduction = (tw_reduction_t)t_below(random, TW_REDUCTION_ROWS);
     }
     if (shape->kind == T_ALLREDUCE || shape->kind == T_REDUCE) {
         shape->algorithm = (tw_algorithm_t)t_below(random, 4);
@@ -182,7 +182,7 @@ static void edges(tw_comm_t *comm, t_shape_t *shape)
         shape->seed      = t_seed + i;
         shape->misalign  = (i * 3) % 8;
         shape->in_place  = (int)((i + (size_t)shape->algorithm) % 2);
-        shape->reduction = (tw_reduction_t)((i / 2) % 2);
+        shape->reduction = (tw_reduction_t)(i % TW_REDUCTION_ROWS);
         shape->root      = (int)(i % p);
         shape->flags     = shape->kind == T_BCAST && i % 3 == 0 ? TW_BCAST_SAME : 0;
         t_job_once(comm, shape);

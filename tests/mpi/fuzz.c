@@ -31,7 +31,8 @@ static void open_entry(entry_t *entry, tw_comm_t *comm, uint64_t *shared, size_t
     t_shape_note(&shape);
     entry->form   = (int)t_below(shared, 3);
     entry->rounds = 1 + (int)t_below(shared, 3);
-    if (shape.kind >= T_ALLREDUCE && t_below(shared, 2) == 0) {
+    if (shape.kind >= T_ALLREDUCE && t_below(shared, 2) == 0 &&
+        (shape.reduction == TW_SUM || shape.reduction == TW_AVERAGE)) {
         size_t count = shape.count;
 
         if (shape.kind == T_REDUCE_SCATTER_BLOCK) {

@@ -97,7 +97,7 @@ static void every_count(const char *spec, tw_dtype_t dtype)
         t_note("%s%s, count %zu", spec, dtype == TW_F64 ? " (F64)" : "", counts[i]);
         pair_open(&pair, spec, dtype, counts[i], 0);
         pair_fill(&pair, i);
-        pair_run(&pair, (tw_reduction_t)(i / 2 % 2), (int)(i % 2));
+        pair_run(&pair, (tw_reduction_t)(i % TW_REDUCTION_ROWS), (int)(i % 2));
         pair_close(&pair);
     }
 }
@@ -208,7 +208,7 @@ static void reduce_to_every_root(void)
                            .root      = root,
                            .algorithm = TW_ALGORITHM_GRID,
                            .in_place  = root % 2,
-                           .reduction = (tw_reduction_t)(root / 2 % 2),
+                           .reduction = (tw_reduction_t)(root % TW_REDUCTION_ROWS),
                            .seed      = t_seed};
 
         t_job_once(t_world, &shape);

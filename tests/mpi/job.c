@@ -315,7 +315,7 @@ void t_shape_note(const t_shape_t *s)
            "misaligned by %zu, seed %016llx",
            t_op_names[s->kind], s->spec != NULL ? s->spec : "", s->dtype == TW_F64 ? " (F64)" : "",
            s->count, s->counts[0][0], s->counts[0][1], s->gap, s->root,
-           s->reduction == TW_AVERAGE ? "average" : "sum", (int)s->algorithm,
+           tw_reduction_name((int)s->reduction), (int)s->algorithm,
            s->in_place ? "in place" : "two buffers", s->flags != 0 ? ", same" : "", s->misalign,
            (unsigned long long)s->seed);
 }

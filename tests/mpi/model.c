@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,14 +19,20 @@ static const void *at_const(tw_dtype_t dtype, const void *data, size_t i)
     return (const char *)data + i * tw_dtype_size(dtype);
 }
 
-/* acc += x, one rounding per element. */
-static void add(tw_dtype_t dtype, void *acc, const void *x, size_t n)
+/* acc = acc and x by the definition of the reduction, one rounding per element. */
+#define COMBINED(acc, x)                                                                           \
+    (reduction == TW_MAX    ? isnan(acc) || (acc) > (x) ? (acc) : (x)                              \
+        : reduction == TW_MIN ? isnan(acc) || (acc) < (x) ? (acc) : (x)                            \
+        : reduction == TW_PROD ? (acc) * (x)                                                       \
+                            : (acc) + (x))
+
+static void combine(tw_reduction_t reduction, tw_dtype_t dtype, void *acc, const void *x, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (dtype == TW_F64) {
-            ((double *)acc)[i] = ((double *)acc)[i] + ((const double *)x)[i];
+            ((double *)acc)[i] = COMBINED(((double *)acc)[i], ((const double *)x)[i]);
         } else {
-            ((float *)acc)[i] = ((float *)acc)[i] + ((const float *)x)[i];
+            ((float *)acc)[i] = COMBINED(((float *)acc)[i], ((const float *)x)[i]);
         }
     }
 }
@@ -127,8 +134,8 @@ void t_model_feedback_read(const t_model_feedback_t *fb, int rank, void *out)
     const size_t begin = fb->begin[rank];
 
     memcpy(out, fb->first[rank], fb->count * tw_dtype_size(fb->dtype));
-    add(fb->dtype, at(fb->dtype, out, begin), at_const(fb->dtype, fb->second, begin),
-        fb->owned[rank]);
+    combine(TW_SUM, fb->dtype, at(fb->dtype, out, begin), at_const(fb->dtype, fb->second, begin),
+            fb->owned[rank]);
 }
 
 /* New owners; where a rank's interval differs from its old one, what it holds folds into its first
@@ -139,7 +146,8 @@ static void set_owners(t_model_feedback_t *fb, const size_t *begin, const size_t
         void *second = at(fb->dtype, fb->second, fb->begin[r]);
 
         if (begin[r] != fb->begin[r] || owned[r] != fb->owned[r]) {
-            add(fb->dtype, at(fb->dtype, fb->first[r], fb->begin[r]), second, fb->owned[r]);
+            combine(TW_SUM, fb->dtype, at(fb->dtype, fb->first[r], fb->begin[r]), second,
+                    fb->owned[r]);
             memset(second, 0, fb->owned[r] * tw_dtype_size(fb->dtype));
         }
     }
@@ -161,7 +169,7 @@ static void add_up(const t_model_sum_t *sum, const void *const *in, size_t begin
         transmit(sum->codec, sum->dtype, at_const(sum->dtype, in[r], begin), n, residual,
                  r == 0 ? out : decoded);
         if (r > 0) {
-            add(sum->dtype, out, decoded, n);
+            combine(sum->reduction, sum->dtype, out, decoded, n);
         }
     }
     free(decoded);
@@ -204,7 +212,7 @@ static void node_sum(const t_model_sum_t *sum, const void *const *in, size_t cou
         if (r == first_rank) {
             memcpy(total, in[r], count * tw_dtype_size(sum->dtype));
         } else {
-            add(sum->dtype, total, in[r], count);
+            combine(sum->reduction, sum->dtype, total, in[r], count);
         }
     }
     for (int s = 0; s < carriers * nodes; s++) {
@@ -241,7 +249,7 @@ void t_model_hierarchical(const t_model_sum_t *sum, const void *const *in, size_
         node_sum(sum, in, count, j * m, j + 1 < nodes ? m : carriers, carriers, nodes,
                  j == 0 ? out : decoded);
         if (j > 0) {
-            add(sum->dtype, out, decoded, count);
+            combine(sum->reduction, sum->dtype, out, decoded, count);
         }
     }
     memcpy(decoded, out, count * tw_dtype_size(sum->dtype));

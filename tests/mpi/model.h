@@ -8,6 +8,7 @@
 #ifndef TW_TESTS_MPI_MODEL_H
 #define TW_TESTS_MPI_MODEL_H
 
+#include "runtime/base/reduction.h"
 #include "tests/mpi/harness.h"
 
 /* decode(encode(x)); codec NULL is fp32. */

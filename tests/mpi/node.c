@@ -30,7 +30,7 @@ static void every_kind(tw_comm_t *comm)
                                .misalign  = (i * 5) % 16,
                                .in_place  = (int)(i % 2),
                                .root      = (int)(i % (size_t)t_size),
-                               .reduction = (tw_reduction_t)((i / 2) % 2),
+                               .reduction = (tw_reduction_t)(i / 2 % TW_REDUCTION_ROWS),
                                .seed      = t_seed + i};
 
             if (i % 5 == 4) { /* doubles as they are */

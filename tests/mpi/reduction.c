@@ -44,7 +44,7 @@ static void reduce_scatter_of_uneven_counts(void)
             shape.in_place  = in_place;
             shape.flags     = 0;
             shape.algorithm = TW_ALGORITHM_AUTO;
-            shape.reduction = (tw_reduction_t)t_below(&random, 2);
+            shape.reduction = (tw_reduction_t)t_below(&random, TW_REDUCTION_ROWS);
             for (int r = 0; r < t_size; r++) {
                 if (t_below(&random, 4) == 0) {
                     shape.counts[0][r] = 0;

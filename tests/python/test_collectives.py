@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """All collectives in all forms: lossless ones beside mpi4py and a serial sum, bit for bit; lossy ones beside the codec,
 within its bound."""
+import functools
 import unittest
 
 import numpy as np
@@ -152,6 +153,21 @@ class Collectives(unittest.TestCase):
                     if form == "blocking":
                         self.assertIs(self.comm.allreduce(x, codec, op=op, out=x), x)
                         self.same(x, got, codec, count, "in place")
+
+    def test_largest_smallest_product(self):
+        of_all = {"max": np.maximum, "min": np.minimum, "prod": np.multiply}
+        for dtype in ("float32", "float64"):
+            for codec in LOSSLESS[dtype] + (("tree8",) if dtype == "float32" else ("bitpack:2",)):
+                inputs = [through(x, codec) for x in self.of_all(5000, dtype)]
+                for op, combine in of_all.items():
+                    exact = functools.reduce(combine, inputs)
+                    got = self.comm.allreduce(numbers(5000, dtype), codec, op=op, algorithm="direct")
+                    self.same(got, exact, codec, op)
+                    got = self.comm.reduce_scatter(numbers(5000 * size, dtype), codec, op=op)
+                    mine = [through(x[5000 * rank : 5000 * (rank + 1)], codec) for x in self.of_all(5000 * size, dtype)]
+                    self.same(got, functools.reduce(combine, mine), codec, op, "scattered")
+        with self.assertRaises(thinwire.InvalidArgumentError):
+            self.comm.allreduce(numbers(10), "onebit", op="max", feedback=self.comm.feedback("largest", 10))
 
     def test_allreduce_beside_mpi(self):
         x, want = numbers(1000), np.empty(1000, np.float32)

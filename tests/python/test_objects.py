@@ -161,7 +161,7 @@ class Objects(unittest.TestCase):
                 self.refused(InvalidArgumentError, "out has the shape", f, x, out=np.empty((10, 100), np.float32))
                 self.refused(InvalidTypeError, "x holds float32, out float64", f, x, out=np.empty(1000))
                 self.refused(InvalidArgumentError, "x and out overlap", f, x[:-1], out=x[1:])
-                self.refused(InvalidArgumentError, "op is 'max'; accepted: 'sum', 'average'", f, x, op="max")
+                self.refused(InvalidArgumentError, "op is 'mean'; accepted: 'sum', 'average', 'max', 'min', 'prod'", f, x, op="mean")
                 self.refused(InvalidArgumentError, "algorithm 'ring' is unknown; accepted: direct", f, x, algorithm="ring")
                 self.refused(thinwire.SpecError, "unknown codec 'gzip'; accepted", f, x, "gzip")
                 self.refused(thinwire.SpecError, "codec tree8 has no option 'level'", f, x, "tree8:level=9")

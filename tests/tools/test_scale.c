@@ -42,11 +42,11 @@ static tw_facts_t made_up(int ranks, int local)
 }
 
 static tw_prediction_t predicted(const tw_facts_t *facts, tw_operation_t operation, double count,
-                                 const char *spec, int wide)
+                                 const char *spec, tw_dtype_t dtype)
 {
     tw_prediction_t prediction;
 
-    ck_assert_int_eq(tw_facts_predict(facts, operation, count, spec, wide, NULL, &prediction),
+    ck_assert_int_eq(tw_facts_predict(facts, operation, count, spec, dtype, NULL, &prediction),
                      TW_OK);
     return prediction;
 }
@@ -388,7 +388,7 @@ START_TEST(what_is_left_as_it_is)
     static const char head[] = "name = \"job\"; ranks = 1; threshold = 4000000; step = (";
     static const struct {
         const char *call;
-        int         wide;
+        int         narrow;
         const char *codec; /* by which it travels; "": doubles as they are */
     } calls[] = {
         {"count = 1000000;", 0, "tree8"},
@@ -406,7 +406,7 @@ START_TEST(what_is_left_as_it_is)
 
         snprintf(text, sizeof(text), "%s{ call = \"allreduce\"; %s });", head, calls[i].call);
         ck_assert_msg(read_text(&work, text, why), "%s", why);
-        k->how.wide = calls[i].wide;
+        k->how.narrow = calls[i].narrow;
         ck_assert_msg(step_exchange(&work.exchange[0], &k->how, &found, why, sizeof(why)), "%s",
                       why);
         if (calls[i].codec[0] != '\0') {
@@ -698,8 +698,8 @@ static drawn_job_t *draw_job(test_random_t *random, int blocking)
         strcpy(x->class, test_below(random, 2) ? "grad" : "");
         x->operation = (tw_operation_t)test_below(random, TW_OPERATIONS);
         x->count     = floor(drawn(random, 1.0, 1e6));
-        x->wide      = test_below(random, 4) == 0;
-        x->plain     = test_below(random, 4) == 0 && !x->wide;
+        x->dtype     = test_below(random, 4) == 0 ? TW_F64 : TW_F32;
+        x->plain     = test_below(random, 4) == 0 && x->dtype == TW_F32;
         x->scales    = test_below(random, 2);
     }
     draw_items(job, random, 1 + test_below(random, ITEMS), 0, blocking);
@@ -1060,8 +1060,9 @@ START_TEST(what_a_job_says)
     ck_assert(work.item[0].kind == ITEM_COMPUTE && work.item[0].seconds == 2.0);
     ck_assert(work.item[1].kind == ITEM_FIXED && work.item[1].seconds == 0.5);
     ck_assert(work.item[3].kind == ITEM_REPEAT && work.item[3].times == 3 && work.item[3].end == 5);
-    ck_assert(work.exchange[0].operation == TW_OPERATION_REDUCE_SCATTER && work.exchange[0].wide &&
-              work.exchange[0].scales && work.exchange[0].count == 5e9);
+    ck_assert(work.exchange[0].operation == TW_OPERATION_REDUCE_SCATTER &&
+              work.exchange[0].dtype == TW_F64 && work.exchange[0].scales &&
+              work.exchange[0].count == 5e9);
     ck_assert_str_eq(work.exchange[0].class, "grad");
     ck_assert(work.exchange[1].plain && work.exchange[1].count == 1.0);
     ck_assert(work.exchange[2].count == 2.0 && !work.exchange[2].plain);
@@ -1227,7 +1228,7 @@ START_TEST(the_fastest_algorithm_is_predicted)
         const double           count = floor(drawn(&random, 1.0, 1e8));
         const tw_operation_t   o     = (tw_operation_t)test_below(&random, TW_OPERATIONS);
         const tw_codec_facts_t codec = facts.codec[test_below(&random, facts.codecs)];
-        const tw_prediction_t  got   = predicted(&facts, o, count, codec.spec, codec.wide);
+        const tw_prediction_t  got   = predicted(&facts, o, count, codec.spec, codec.dtype);
         double                 least = INFINITY;
 
         for (int i = 0; tw_model_algorithm(i) != NULL; i++) {
@@ -1235,7 +1236,7 @@ START_TEST(the_fastest_algorithm_is_predicted)
             tw_prediction_t             one;
 
             if (row->operation == o && tw_model_considered(i, &facts) &&
-                tw_facts_predict(&facts, o, count, codec.spec, codec.wide, row->name, &one) ==
+                tw_facts_predict(&facts, o, count, codec.spec, codec.dtype, row->name, &one) ==
                     TW_OK) {
                 ck_assert_str_eq(one.algorithm, row->name);
                 ck_assert(isfinite(one.seconds) && one.codec <= one.seconds &&
@@ -1282,8 +1283,8 @@ START_TEST(bytes_are_those_of_the_algorithm)
         if (c > 0 && strcmp(sent[_i].algorithm, "node") == 0) {
             continue; /* values as they are */
         }
-        ck_assert_int_eq(tw_facts_predict(&facts, sent[_i].operation, 1e6, codec->spec, codec->wide,
-                                          sent[_i].algorithm, &one),
+        ck_assert_int_eq(tw_facts_predict(&facts, sent[_i].operation, 1e6, codec->spec,
+                                          codec->dtype, sent[_i].algorithm, &one),
                          TW_OK);
         NEAR(one.bytes_sent, sent[_i].vectors * 1e6 * codec->bytes);
     }
@@ -1295,8 +1296,8 @@ START_TEST(what_cannot_be_predicted)
     tw_facts_t      facts = made_up(4, 1);
     tw_prediction_t one   = {.seconds = -1.0};
 
-#define PREDICT(count, spec, wide, algorithm)                                                      \
-    tw_facts_predict(&facts, TW_OPERATION_BCAST, count, spec, wide, algorithm, &one)
+#define PREDICT(count, spec, dtype, algorithm)                                                     \
+    tw_facts_predict(&facts, TW_OPERATION_BCAST, count, spec, dtype, algorithm, &one)
     ck_assert_int_eq(PREDICT(1, "wash", 0, NULL), TW_ERR_UNSUPPORTED);
     ck_assert_int_eq(PREDICT(1, "tree8", 1, NULL), TW_ERR_UNSUPPORTED);
     ck_assert_int_eq(PREDICT(1, "bitpack:8", 0, NULL), TW_ERR_UNSUPPORTED);

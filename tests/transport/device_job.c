@@ -138,7 +138,7 @@ void device_shape(t_shape_t *shape, t_op_t kind, size_t i)
                          .count     = i % 5 == 0 ? 1 : 700 + 613 * (i % 3),
                          .in_place  = (int)(i / 2 % 2),
                          .root      = (int)(i % (size_t)t_size),
-                         .reduction = i % 3 == 0 ? TW_AVERAGE : TW_SUM,
+                         .reduction = (tw_reduction_t)(i % TW_REDUCTION_ROWS),
                          .gap       = i % 2 == 0 ? 3 : 0,
                          .misalign  = i * 4 % 32,
                          .flags     = kind == T_BCAST && i % 2 == 0 ? TW_BCAST_SAME : 0,

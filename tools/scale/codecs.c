@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/dtype.h"
 #include "tools/measure.h"
 #include "tools/scale/codecs.h"
 
@@ -18,10 +19,9 @@ enum { VALUES = 16384, TURNS = 9, ROUNDS = 8 };
 #define NO_BOUND 1e6
 
 typedef struct codec_arrays {
-    float      *floats;
-    double     *doubles;
-    const void *values; /* the one or the other */
-    void       *sums, *codes;
+    double *numbers;
+    void   *values; /* these, of the codec's type */
+    void   *sums, *codes;
 } codec_arrays_t;
 
 typedef enum codec_work { WORK_ENCODE, WORK_DECODE, WORK_ADD } codec_work_t;
@@ -60,7 +60,7 @@ static double timed(codec_work_t work, const tw_codec_t *codec, const codec_arra
     return measure_median(taken, TURNS);
 }
 
-static void measure(const tw_codec_t *codec, int wide, const codec_arrays_t *a,
+static void measure(const tw_codec_t *codec, tw_dtype_t dtype, const codec_arrays_t *a,
                     tw_codec_facts_t *facts)
 {
     tw_codec_traits_t traits;
@@ -69,7 +69,7 @@ static void measure(const tw_codec_t *codec, int wide, const codec_arrays_t *a,
     tw_codec_traits(codec, &traits);
     tw_codec_size(codec, VALUES, &bytes);
     *facts =
-        (tw_codec_facts_t){.wide       = wide,
+        (tw_codec_facts_t){.dtype      = dtype,
                            .bytes      = (double)bytes / VALUES,
                            .block      = tw_codec_block(codec),
                            .max_error  = traits.max_error < NO_BOUND ? traits.max_error : NO_BOUND,
@@ -84,16 +84,15 @@ static void measure(const tw_codec_t *codec, int wide, const codec_arrays_t *a,
     }
 }
 
-/* For floats and doubles; a codec that has no doubles has one row. */
+/* A row for each element type that the codec takes. */
 static int add(const char *spec, tw_context_t *ctx, codec_arrays_t *a, tw_facts_t *facts, char *why,
                size_t why_size)
 {
-    static const tw_dtype_t types[] = {TW_F32, TW_F64};
+    for (size_t t = 0; t < TW_DTYPE_ROWS; t++) {
+        const tw_dtype_t dtype = tw_dtypes[t];
+        tw_codec_t      *codec;
 
-    for (int wide = 0; wide < 2; wide++) {
-        tw_codec_t *codec;
-
-        if (tw_codec_create(ctx, spec, types[wide], &codec, NULL, 0) != TW_OK) {
+        if (tw_codec_create(ctx, spec, dtype, &codec, NULL, 0) != TW_OK) {
             continue;
         }
         if (strlen(tw_codec_spec(codec)) >= sizeof(facts->codec[0].spec)) {
@@ -102,7 +101,7 @@ static int add(const char *spec, tw_context_t *ctx, codec_arrays_t *a, tw_facts_
             tw_codec_destroy(codec);
             return 0;
         }
-        if (tw_facts_codec(facts, tw_codec_spec(codec), wide) != NULL) { /* it is there */
+        if (tw_facts_codec(facts, tw_codec_spec(codec), dtype) != NULL) { /* it is there */
             tw_codec_destroy(codec);
             continue;
         }
@@ -112,8 +111,8 @@ static int add(const char *spec, tw_context_t *ctx, codec_arrays_t *a, tw_facts_
                      TW_FACTS_CODECS / 2 - 1);
             return 0;
         }
-        a->values = wide ? (const void *)a->doubles : a->floats;
-        measure(codec, wide, a, &facts->codec[facts->codecs++]);
+        tw_dtype_row(dtype)->from_f64(a->numbers, VALUES, a->values);
+        measure(codec, dtype, a, &facts->codec[facts->codecs++]);
         tw_codec_destroy(codec);
     }
     return 1;
@@ -122,20 +121,19 @@ static int add(const char *spec, tw_context_t *ctx, codec_arrays_t *a, tw_facts_
 int codecs_measure(const specs_t *specs, const char *const *more, tw_context_t *ctx,
                    tw_facts_t *facts, char *why, size_t why_size)
 {
-    codec_arrays_t a = {.floats  = calloc(VALUES, sizeof(float)),
-                        .doubles = calloc(VALUES, sizeof(double)),
+    codec_arrays_t a = {.numbers = calloc(VALUES, sizeof(double)),
+                        .values  = calloc(VALUES, sizeof(double)),
                         .sums    = calloc(VALUES, sizeof(double)),
                         .codes   = calloc(2 * VALUES, sizeof(double))};
-    int good         = a.floats != NULL && a.doubles != NULL && a.sums != NULL && a.codes != NULL;
+    int good         = a.numbers != NULL && a.values != NULL && a.sums != NULL && a.codes != NULL;
 
     facts->codecs = 0;
     if (good) {
-        data_normal(a.floats, VALUES, 1, 1.0);
-        for (size_t i = 0; i < VALUES; i++) {
-            a.doubles[i] = (double)a.floats[i];
+        data_normal(a.values, VALUES, 1, 1.0);
+        tw_dtype_row(TW_F32)->to_f64(a.values, VALUES, a.numbers);
+        for (size_t t = 0; good && t < TW_DTYPE_ROWS; t++) { /* as they are */
+            good = add(tw_dtype_row(tw_dtypes[t])->lossless, ctx, &a, facts, why, why_size);
         }
-        good = add("fp32", ctx, &a, facts, why, why_size) &&
-               add("bitpack:8", ctx, &a, facts, why, why_size); /* doubles as they are */
     } else {
         snprintf(why, why_size, "out of memory");
     }
@@ -151,8 +149,8 @@ int codecs_measure(const specs_t *specs, const char *const *more, tw_context_t *
     for (; good && *more != NULL; more++) {
         good = add(*more, ctx, &a, facts, why, why_size);
     }
-    free(a.floats);
-    free(a.doubles);
+    free(a.numbers);
+    free(a.values);
     free(a.sums);
     free(a.codes);
     return good;
@@ -171,7 +169,7 @@ static const tw_codec_facts_t *nearest(const tw_facts_t *facts, const char *name
         const int               same  = strncmp(codec->spec, name, length) == 0 &&
                          (codec->spec[length] == ':' || codec->spec[length] == '\0');
 
-        if (codec->wide || strcmp(codec->spec, "fp32") == 0 || same < alike) {
+        if (codec->dtype != TW_F32 || strcmp(codec->spec, "fp32") == 0 || same < alike) {
             continue;
         }
         if (found == NULL || same > alike ||
@@ -196,7 +194,7 @@ int codecs_complete(const char *const *specs, tw_context_t *ctx, tw_facts_t *fac
         tw_codec_t             *codec = NULL;
         int                     n;
 
-        if (tw_facts_codec(facts, *specs, 0) != NULL) {
+        if (tw_facts_codec(facts, *specs, TW_F32) != NULL) {
             continue;
         }
         if (facts->codecs == TW_FACTS_CODECS ||
@@ -230,7 +228,7 @@ void codecs_set_rate(tw_facts_t *facts, double rate)
 {
     for (int k = 0; k < facts->codecs && rate > 0.0; k++) {
         tw_codec_facts_t *codec = &facts->codec[k];
-        const double      each  = (codec->wide ? 8.0 : 4.0) / rate;
+        const double      each  = (double)tw_dtype_size(codec->dtype) / rate;
 
         codec->decode_add = codec->encode > 0.0 ? each : fmin(each, codec->decode_add);
         codec->encode     = codec->encode > 0.0 ? each : 0.0;

@@ -345,15 +345,14 @@ int scale_main(job_t *job, int argc, char **argv)
                "(default data).",
             OPTION_TEXT, &a.scheme, 0, 0},
            {"--algorithm", "LIST",
-            "Algorithms of allreduces: direct, two_pass, grid, hierarchical, node (default: the "
-               "fastest).",
+            "Algorithms of allreduces, as thinwire calibrate lists them (default: the fastest).",
             OPTION_TEXT, &a.algorithm, 0, 0},
            {"--ranks-per-node", "LIST", "Ranks on a node (default 1, or as in --facts).", OPTION_TEXT,
             &a.per_node, 0, 0},
            {"--double", NULL,
             "Doubles of a recorded program too, as thinwire run --double does (default: they stay as\n"
                "they are).",
-            OPTION_FLAG, &study.wide, 0, 0},
+            OPTION_FLAG, &study.narrow, 0, 0},
            {"--simulate", NULL, "Play the steps by the library's own code in simulated time.",
             OPTION_FLAG, &study.simulate, 0, 0},
            {"--weak", NULL, "Each rank keeps its examples (default: all ranks share them).",

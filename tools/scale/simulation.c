@@ -77,7 +77,6 @@ static int script_make(script_t *script, const workload_t *work, const step_case
         }
         x->operation = work->exchange[i].operation;
         x->count     = found.count;
-        x->wide      = found.codec->wide;
         x->codec     = *found.codec;
         snprintf(x->algorithm, sizeof(x->algorithm), "%s", found.prediction.algorithm);
     }

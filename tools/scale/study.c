@@ -43,13 +43,13 @@ static int time_of(const study_t *study, const network_t *network, const tw_fact
                    const char *spec, const variant_t *variant, step_time_t *time, char *why,
                    size_t why_size)
 {
-    const tw_codec_facts_t *codec    = tw_facts_codec(facts, spec, 0);
+    const tw_codec_facts_t *codec    = tw_facts_codec(facts, spec, TW_F32);
     const step_case_t       how      = {.facts          = facts,
                                         .spec           = spec,
                                         .algorithm      = variant->algorithm,
                                         .act            = study->act,
                                         .weights        = study->weights,
-                                        .wide           = study->wide,
+                                        .narrow         = study->narrow,
                                         .only_gradients = codec != NULL && codec->feedback,
                                         .share = study->weak ? 1.0 : (double)study->work.ranks / facts->ranks};
     workload_t              made     = {.ranks = 0};

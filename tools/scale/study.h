@@ -37,7 +37,7 @@ typedef struct study {
     size_t       variants;
     size_t       schemes, algorithms, nodes; /* how many of each were asked for, 1 for none */
     int          weak;                       /* the examples of a rank stay as they are */
-    int          wide;                       /* doubles of a recorded program too    */
+    int          narrow;                     /* doubles of a recorded program too    */
     int          simulate;                   /* steps are played, not computed */
     tw_facts_t   facts;                      /* of which links and ranks are replaced   */
     char         taken[400]; /* codecs that facts have not, by which they are told */

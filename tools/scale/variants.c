@@ -8,11 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <thinwire/model.h>
+
 #include "tools/scale/study.h"
 
-static const char *const names[] = {"direct", "two_pass", "grid", "hierarchical", "node"};
+/* The index-th algorithm of allreduces; NULL after the last. */
+static const char *algorithm_at(size_t index)
+{
+    tw_operation_t operation;
+    const char    *name;
 
-enum { NAMES = sizeof(names) / sizeof(names[0]) };
+    for (size_t i = 0; tw_model_describe(i, &operation, &name) == TW_OK; i++) {
+        if (operation == TW_OPERATION_ALLREDUCE && index-- == 0) {
+            return name;
+        }
+    }
+    return NULL;
+}
 
 /* What one item of a list sets in a variant. @return 1, or 0 with one line in why. */
 typedef int read_item_t(variant_t *variant, const char *text, size_t length, char *why,
@@ -27,15 +39,20 @@ static int read_scheme(variant_t *variant, const char *text, size_t length, char
 static int read_algorithm(variant_t *variant, const char *text, size_t length, char *why,
                           size_t why_size)
 {
-    for (size_t k = 0; k < NAMES; k++) {
-        if (strlen(names[k]) == length && strncmp(text, names[k], length) == 0) {
-            variant->algorithm = names[k];
+    const char *name;
+    size_t      used;
+
+    for (size_t k = 0; (name = algorithm_at(k)) != NULL; k++) {
+        if (strlen(name) == length && strncmp(text, name, length) == 0) {
+            variant->algorithm = name;
             return 1;
         }
     }
-    snprintf(why, why_size,
-             "--algorithm '%.*s': accepted are direct, two_pass, grid, hierarchical and node",
-             (int)(length < 40 ? length : 40), text);
+    used = (size_t)snprintf(why, why_size, "--algorithm '%.*s': accepted are ",
+                            (int)(length < 40 ? length : 40), text);
+    for (size_t k = 0; (name = algorithm_at(k)) != NULL && used < why_size; k++) {
+        used += (size_t)snprintf(why + used, why_size - used, "%s%s", k > 0 ? ", " : "", name);
+    }
     return 0;
 }
 

@@ -24,9 +24,9 @@ bool tw_auto_asked(const tw_how_t *how)
 
 /* ---- codecs and facts ------------------------------------------------------------------------ */
 
-static const tw_codec_t *tw_auto_lossless(tw_comm_t *comm, bool wide)
+static const tw_codec_t *tw_auto_lossless(tw_comm_t *comm, tw_dtype_t dtype)
 {
-    return wide ? tw_auto_codec(comm, "bitpack:8", true) : comm->fp32;
+    return tw_auto_codec(comm, tw_dtype_row(dtype)->lossless, dtype);
 }
 
 tw_status_t tw_auto_know(tw_comm_t *comm)
@@ -81,7 +81,7 @@ static tw_status_t tw_auto_decide(tw_comm_t *comm, const tw_question_t *question
     const bool may = !question->feedback && tw_model_class_count(question->class_index) <= INT_MAX;
     tw_model_wish_t wish   = {.operation = question->operation,
                               .count     = (double)tw_model_class_count(question->class_index),
-                              .wide      = question->wide,
+                              .dtype     = question->dtype,
                               .max_error = question->max_error,
                               .feedback  = question->feedback,
                               .algorithm = tw_policy_name(question->operation, question->forced),
@@ -124,10 +124,10 @@ static tw_status_t tw_auto_replay(tw_comm_t *comm, const tw_question_t *question
         if (comm->rank == 0) {
             TW_ERROR(
                 &comm->log,
-                "%s holds no decision for %s of %zu %s with auto:%g: this is another run than the "
+                "%s holds no decision for %s of %zu %ss with auto:%g: this is another run than the "
                 "recorded one; remove the file to record anew",
                 comm->autos->path, tw_model_operations[question->operation],
-                tw_model_class_count(question->class_index), question->wide ? "doubles" : "floats",
+                tw_model_class_count(question->class_index), tw_dtype_name(question->dtype),
                 question->max_error);
         }
         return TW_ERR_MISMATCH;
@@ -158,8 +158,8 @@ static tw_status_t tw_auto_answer(tw_comm_t *comm, const tw_question_t *question
     *answer        = (tw_auto_answer_t){.native   = strcmp(decision.spec, "mpi") == 0,
                                         .fragment = decision.fragment};
     strcpy(answer->algorithm, decision.algorithm);
-    answer->codec = answer->native ? tw_auto_lossless(comm, question->wide)
-                                   : tw_auto_codec(comm, decision.spec, question->wide);
+    answer->codec = answer->native ? tw_auto_lossless(comm, question->dtype)
+                                   : tw_auto_codec(comm, decision.spec, question->dtype);
     if (answer->codec == NULL) {
         return tw_auto_no_memory(comm);
     }
@@ -169,27 +169,27 @@ static tw_status_t tw_auto_answer(tw_comm_t *comm, const tw_question_t *question
 
 /* ---- the way of a call ----------------------------------------------------------------------- */
 
-static bool tw_table_is(const tw_auto_table_t *table, double max_error, bool wide,
+static bool tw_table_is(const tw_auto_table_t *table, double max_error, tw_dtype_t dtype,
                         const tw_how_t *how)
 {
-    return table->max_error == max_error && table->wide == wide &&
+    return table->max_error == max_error && table->dtype == dtype &&
            table->feedback == (how->feedback != NULL) && table->forced == (int)how->algorithm;
 }
 
-static tw_auto_table_t *tw_table_get(tw_comm_t *comm, double max_error, bool wide,
+static tw_auto_table_t *tw_table_get(tw_comm_t *comm, double max_error, tw_dtype_t dtype,
                                      const tw_how_t *how)
 {
     tw_auto_table_t *table;
 
     for (table = comm->autos->tables; table != NULL; table = table->next) {
-        if (tw_table_is(table, max_error, wide, how)) {
+        if (tw_table_is(table, max_error, dtype, how)) {
             return table;
         }
     }
     table = calloc(1, sizeof(*table));
     if (table != NULL) {
         table->max_error    = max_error;
-        table->wide         = wide;
+        table->dtype        = dtype;
         table->feedback     = how->feedback != NULL;
         table->forced       = (int)how->algorithm;
         table->next         = comm->autos->tables;
@@ -198,31 +198,19 @@ static tw_auto_table_t *tw_table_get(tw_comm_t *comm, double max_error, bool wid
     return table;
 }
 
-static bool tw_codec_wide(const tw_codec_t *codec)
-{
-    tw_codec_traits_t traits;
-
-    tw_codec_traits(codec, &traits);
-    return traits.dtype == TW_F64;
-}
-
 /* TW_ALGORITHM_MPI, named by the caller. */
 static tw_status_t tw_auto_named_native(tw_comm_t *comm, tw_auto_choice_t *choice)
 {
-    double            max_error;
-    tw_codec_traits_t traits;
+    double max_error;
 
     choice->how.algorithm = TW_ALGORITHM_AUTO;
     choice->native = choice->named = true;
-    if (choice->how.codec == NULL) {
-        choice->how.codec = comm->fp32;
-    }
+    choice->how.codec              = tw_how_codec(comm, &choice->how);
     if (tw_codec_auto(choice->how.codec, &max_error)) {
-        choice->how.codec = tw_auto_lossless(comm, tw_codec_wide(choice->how.codec));
+        choice->how.codec = tw_auto_lossless(comm, choice->how.codec->dtype);
         return choice->how.codec != NULL ? TW_OK : tw_auto_no_memory(comm);
     }
-    tw_codec_traits(choice->how.codec, &traits);
-    if (!traits.lossless || choice->how.feedback != NULL) {
+    if (!choice->how.codec->lossless || choice->how.feedback != NULL) {
         TW_ERROR(&comm->log,
                  "MPI's own collective was asked for with codec %s%s; accepted: codecs that lose "
                  "nothing",
@@ -254,9 +242,9 @@ tw_status_t tw_auto_resolve(tw_comm_t *comm, const tw_collective_t *collective, 
     if (choice->how.codec == NULL || !tw_codec_auto(choice->how.codec, &question.max_error)) {
         return TW_OK;
     }
-    question.wide     = tw_codec_wide(choice->how.codec);
+    question.dtype    = choice->how.codec->dtype;
     question.feedback = choice->how.feedback != NULL;
-    table             = tw_table_get(comm, question.max_error, question.wide, &choice->how);
+    table             = tw_table_get(comm, question.max_error, question.dtype, &choice->how);
     if (table == NULL) {
         return tw_auto_no_memory(comm);
     }
@@ -296,7 +284,7 @@ tw_status_t tw_auto_resolve_unequal(tw_comm_t *comm, const tw_how_t *how, tw_aut
         return TW_ERR_UNSUPPORTED;
     }
     if (choice->how.codec != NULL && tw_codec_auto(choice->how.codec, &max_error)) {
-        choice->how.codec = tw_auto_lossless(comm, tw_codec_wide(choice->how.codec));
+        choice->how.codec = tw_auto_lossless(comm, choice->how.codec->dtype);
         return choice->how.codec != NULL ? TW_OK : tw_auto_no_memory(comm);
     }
     return TW_OK;
@@ -314,7 +302,7 @@ bool tw_auto_is_native(const tw_comm_t *comm, tw_operation_t operation, size_t c
         return false;
     }
     for (const tw_auto_table_t *table = comm->autos->tables; table != NULL; table = table->next) {
-        if (tw_table_is(table, max_error, tw_codec_wide(how->codec), how)) {
+        if (tw_table_is(table, max_error, how->codec->dtype, how)) {
             const int index = table->answer[operation][tw_model_class(count)];
 
             return index > 0 && comm->autos->answers[index - 1].native;

@@ -27,7 +27,8 @@ typedef struct tw_auto_answer {
  * index. */
 typedef struct tw_auto_table {
     double                max_error;
-    bool                  wide, feedback;
+    tw_dtype_t            dtype;
+    bool                  feedback;
     int                   forced; /* tw_algorithm_t of the calls */
     int                   answer[TW_OPERATIONS][TW_MODEL_CLASSES];
     struct tw_auto_table *next;
@@ -105,7 +106,7 @@ bool tw_auto_is_native(const tw_comm_t *comm, tw_operation_t operation, size_t c
                        const tw_how_t *how);
 
 /* A codec by its spec, kept as long as the communicator; NULL without memory. */
-const tw_codec_t *tw_auto_codec(tw_comm_t *comm, const char *spec, bool wide);
+const tw_codec_t *tw_auto_codec(tw_comm_t *comm, const char *spec, tw_dtype_t dtype);
 
 /* THINWIRE_EXPLAIN: one line on rank 0 about a decision and what it was taken from. */
 void tw_auto_explain(const tw_comm_t *comm, const tw_question_t *question,

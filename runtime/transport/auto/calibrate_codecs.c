@@ -79,21 +79,19 @@ static double tw_verb_time(const tw_gauge_t *g, const tw_codec_t *codec, tw_cali
 }
 
 /* Even numbers from -1 to 1, where tw_verb_run() takes them from. */
-static void tw_gauge_fill_even(const tw_gauge_t *g, bool wide)
+static void tw_gauge_fill_even(const tw_gauge_t *g, const tw_dtype_row_t *type)
 {
     uint32_t     state = 9;
     const size_t room  = tw_verb_room(g);
 
     for (size_t i = 0; i < room; i++) {
-        double d;
-        float  f;
+        double value;
 
         state = state * 1664525u + 1013904223u;
-        d     = (double)(int32_t)state * 0x1p-31;
-        f     = (float)d;
-        memcpy(g->send + 8 * (i / TW_PIECE_VALUES * TW_PIECE_VALUES) +
-                   (wide ? 8 : 4) * (i % TW_PIECE_VALUES),
-               wide ? (const void *)&d : (const void *)&f, wide ? 8 : 4);
+        value = (double)(int32_t)state * 0x1p-31;
+        type->from_f64(&value, 1,
+                       g->send + 8 * (i / TW_PIECE_VALUES * TW_PIECE_VALUES) +
+                           type->bytes * (i % TW_PIECE_VALUES));
     }
 }
 
@@ -136,14 +134,12 @@ static tw_status_t tw_gauge_offers(const tw_gauge_t *g, const tw_codec_t **codec
     tw_status_t             status = TW_OK;
     int                     count  = 0;
 
-    for (int wide = 0; wide < 2; wide++) {
-        const tw_dtype_t dtype = wide != 0 ? TW_F64 : TW_F32;
-
-        for (size_t i = 0; (offer = tw_codec_offer(TW_OFFER_AUTO, dtype, i)) != NULL; i++) {
+    for (size_t t = 0; t < TW_DTYPE_ROWS; t++) {
+        for (size_t i = 0; (offer = tw_codec_offer(TW_OFFER_AUTO, tw_dtypes[t], i)) != NULL; i++) {
             if (count == TW_FACTS_CODECS) {
                 break;
             }
-            codecs[count] = tw_auto_codec(g->comm, offer->spec, wide != 0);
+            codecs[count] = tw_auto_codec(g->comm, offer->spec, tw_dtypes[t]);
             status        = codecs[count] != NULL ? status : TW_ERR_NO_MEMORY;
             count++;
         }
@@ -169,14 +165,14 @@ tw_status_t tw_gauge_codecs(tw_gauge_t *g, tw_facts_t *facts)
         tw_codec_traits_t traits;
 
         tw_codec_traits(codec, &traits);
-        *mine = (tw_codec_facts_t){.wide      = traits.dtype == TW_F64,
+        *mine = (tw_codec_facts_t){.dtype     = traits.dtype,
                                    .bytes     = traits.bytes,
                                    .block     = traits.block,
                                    .max_error = traits.max_error,
                                    .feedback  = traits.feedback};
         snprintf(mine->spec, sizeof(mine->spec), "%s", tw_codec_spec(codec));
-        if (c == 0 || mine->wide != mine[-1].wide) {
-            tw_gauge_fill_even(g, mine->wide != 0);
+        if (c == 0 || mine->dtype != mine[-1].dtype) {
+            tw_gauge_fill_even(g, tw_dtype_row(mine->dtype));
         }
         tw_gauge_codec(g, codec, g->budget / count, mine);
         if (traits.identity) { /* moves from buffer to buffer */

@@ -98,9 +98,9 @@ void tw_auto_explain(const tw_comm_t *comm, const tw_question_t *question,
     if (!comm->autos->explain || comm->rank != 0) {
         return;
     }
-    tw_say(&line, "auto:%g, %s of %zu %s%s: %s", question->max_error,
+    tw_say(&line, "auto:%g, %s of %zu %ss%s: %s", question->max_error,
            tw_model_operations[question->operation], tw_model_class_count(question->class_index),
-           question->wide ? "doubles" : "floats", question->feedback ? " with feedback" : "",
+           tw_dtype_name(question->dtype), question->feedback ? " with feedback" : "",
            decision->spec);
     if (decision->fragment > 0) {
         tw_say(&line, " by %s in fragments of %zu bytes", decision->algorithm, decision->fragment);

@@ -78,11 +78,10 @@ tw_status_t tw_comm_calibration_save(tw_comm_t *comm, const char *path, char *wr
 tw_status_t tw_comm_predict(const tw_comm_t *comm, tw_operation_t operation, size_t count,
                             const tw_codec_t *codec, const char *algorithm, double *seconds_p)
 {
-    tw_model_query_t  query = {0};
-    tw_codec_traits_t traits;
-    tw_prediction_t   prediction;
-    tw_status_t       status;
-    double            wish;
+    tw_model_query_t query = {0};
+    tw_prediction_t  prediction;
+    tw_status_t      status;
+    double           wish;
 
     if (comm == NULL || algorithm == NULL || seconds_p == NULL || operation < 0 ||
         operation >= TW_OPERATIONS) {
@@ -92,13 +91,12 @@ tw_status_t tw_comm_predict(const tw_comm_t *comm, tw_operation_t operation, siz
     if (!comm->autos->known || (tw_codec_auto(codec, &wish) && strcmp(algorithm, "mpi") != 0)) {
         return TW_ERR_UNSUPPORTED;
     }
-    tw_codec_traits(codec, &traits);
     if (strcmp(algorithm, "mpi") == 0) {
-        *seconds_p = tw_model_native(&comm->autos->facts, operation,
-                                     (double)count * (double)tw_dtype_size(traits.dtype));
+        *seconds_p =
+            tw_model_native(&comm->autos->facts, operation, (double)count * (double)codec->element);
         return isfinite(*seconds_p) ? TW_OK : TW_ERR_UNSUPPORTED;
     }
-    query.codec = tw_facts_codec(&comm->autos->facts, tw_codec_spec(codec), traits.dtype == TW_F64);
+    query.codec = tw_facts_codec(&comm->autos->facts, tw_codec_spec(codec), codec->dtype);
     if (query.codec == NULL) {
         return TW_ERR_UNSUPPORTED;
     }

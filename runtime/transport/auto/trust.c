@@ -11,9 +11,8 @@
 #include "runtime/codec/auto.h"
 #include "runtime/transport/auto/auto.h"
 
-const tw_codec_t *tw_auto_codec(tw_comm_t *comm, const char *spec, bool wide)
+const tw_codec_t *tw_auto_codec(tw_comm_t *comm, const char *spec, tw_dtype_t dtype)
 {
-    const tw_dtype_t dtype = wide ? TW_F64 : TW_F32;
     tw_auto_codec_t *made;
 
     for (made = comm->autos->codecs; made != NULL; made = made->next) {
@@ -34,9 +33,10 @@ const tw_codec_t *tw_auto_codec(tw_comm_t *comm, const char *spec, bool wide)
 }
 
 /* What a spec promises; false where it names no codec of the type that can encode. */
-static bool tw_trust_traits(tw_comm_t *comm, const char *spec, bool wide, tw_codec_traits_t *traits)
+static bool tw_trust_traits(tw_comm_t *comm, const char *spec, tw_dtype_t dtype,
+                            tw_codec_traits_t *traits)
 {
-    const tw_codec_t *codec = tw_auto_codec(comm, spec, wide);
+    const tw_codec_t *codec = tw_auto_codec(comm, spec, dtype);
     double            wish;
 
     return codec != NULL && !tw_codec_auto(codec, &wish) && tw_codec_traits(codec, traits) == TW_OK;
@@ -47,9 +47,9 @@ static bool tw_trust_codec(tw_comm_t *comm, tw_codec_facts_t *codec)
 {
     tw_codec_traits_t traits;
 
-    if (!tw_trust_traits(comm, codec->spec, codec->wide != 0, &traits)) {
-        TW_WARN(&comm->log, "a calibration knows codec %s of %s, which does not exist: left out",
-                codec->spec, codec->wide != 0 ? "doubles" : "floats");
+    if (!tw_trust_traits(comm, codec->spec, codec->dtype, &traits)) {
+        TW_WARN(&comm->log, "a calibration knows codec %s of %ss, which does not exist: left out",
+                codec->spec, tw_dtype_name(codec->dtype));
         return false;
     }
     if (codec->max_error < traits.max_error) {
@@ -61,31 +61,36 @@ static bool tw_trust_codec(tw_comm_t *comm, tw_codec_facts_t *codec)
     return true;
 }
 
-static bool tw_trust_has_lossless(const tw_facts_t *facts, bool wide)
+static bool tw_trust_has_lossless(const tw_facts_t *facts, tw_dtype_t dtype)
 {
     for (int c = 0; c < facts->codecs; c++) {
-        if ((facts->codec[c].wide != 0) == wide && facts->codec[c].max_error <= 0.0) {
+        if (facts->codec[c].dtype == dtype && facts->codec[c].max_error <= 0.0) {
             return true;
         }
     }
     return false;
 }
 
-/* Something for the wish for no error at all; the last of a full list make room for it. */
+/* Something of every type for the wish for no error at all; the last of a full list make room for it. */
 static void tw_trust_lossless(tw_facts_t *facts)
 {
-    static const tw_codec_facts_t exact[2] = {
-        {.spec = "fp32", .bytes = 4.0, .block = 1},
-        {.spec = "bitpack:8", .wide = 1, .bytes = 8.0, .block = 1}};
-    const bool has[2] = {tw_trust_has_lossless(facts, false), tw_trust_has_lossless(facts, true)};
-    const int  most   = TW_FACTS_CODECS - !has[0] - !has[1];
+    tw_codec_facts_t missing[TW_DTYPE_ROWS];
+    int              count = 0;
 
-    facts->codecs = facts->codecs < most ? facts->codecs : most;
-    for (int i = 0; i < 2; i++) {
-        if (!has[i]) {
-            facts->codec[facts->codecs++] = exact[i];
+    for (size_t i = 0; i < TW_DTYPE_ROWS; i++) {
+        const tw_dtype_row_t *row = tw_dtype_row(tw_dtypes[i]);
+
+        if (!tw_trust_has_lossless(facts, tw_dtypes[i])) {
+            missing[count] =
+                (tw_codec_facts_t){.dtype = tw_dtypes[i], .bytes = (double)row->bytes, .block = 1};
+            snprintf(missing[count++].spec, TW_FACTS_SPEC, "%s", row->lossless);
         }
     }
+    if (facts->codecs > TW_FACTS_CODECS - count) {
+        facts->codecs = TW_FACTS_CODECS - count;
+    }
+    memcpy(&facts->codec[facts->codecs], missing, (size_t)count * sizeof(*missing));
+    facts->codecs += count;
 }
 
 void tw_auto_trust_facts(tw_comm_t *comm, tw_facts_t *facts)
@@ -110,9 +115,9 @@ bool tw_auto_trust_decision(tw_comm_t *comm, const tw_decision_t *decision, char
     if (strcmp(decision->spec, "mpi") == 0) {
         return true;
     }
-    if (!tw_trust_traits(comm, decision->spec, question->wide, &traits)) {
-        snprintf(why, why_size, "it names codec %s, which does not exist for %s", decision->spec,
-                 question->wide ? "doubles" : "floats");
+    if (!tw_trust_traits(comm, decision->spec, question->dtype, &traits)) {
+        snprintf(why, why_size, "it names codec %s, which does not exist for %ss", decision->spec,
+                 tw_dtype_name(question->dtype));
         return false;
     }
     if (!(traits.max_error <= question->max_error) || (traits.feedback && !question->feedback)) {

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "runtime/transport/coll/native/native.h"
 #include "runtime/transport/coll/traffic.h"
 #include "runtime/transport/shm/quick.h"
 
@@ -18,6 +19,20 @@ const tw_algorithm_row_t *tw_collective_row(const tw_collective_t *collective, c
         }
     }
     return NULL;
+}
+
+const char *tw_algorithm_name(int algorithm)
+{
+    static const tw_collective_t *const all[] = {&tw_collective_allreduce, &tw_collective_bcast};
+
+    for (size_t c = 0; c < sizeof(all) / sizeof(all[0]); c++) {
+        for (int i = 0; all[c]->rows[i] != NULL; i++) {
+            if (algorithm != TW_ALGORITHM_AUTO && (int)all[c]->rows[i]->number == algorithm) {
+                return all[c]->rows[i]->name;
+            }
+        }
+    }
+    return algorithm == TW_ALGORITHM_MPI ? tw_native_row.name : NULL;
 }
 
 const tw_algorithm_row_t *tw_collective_named(const tw_collective_t *collective,
@@ -186,7 +201,6 @@ tw_status_t tw_collective_run(tw_collective_call_t *call, tw_form_t form, tw_req
         }
         return status;
     }
-    call->codec =
-        call->how != NULL && call->how->codec != NULL ? call->how->codec : call->comm->fp32;
+    call->codec = tw_how_codec(call->comm, call->how);
     return tw_collective_create(call, form, request_p);
 }

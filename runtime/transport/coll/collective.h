@@ -159,7 +159,8 @@ bool tw_collective_of_nodes(const tw_collective_call_t *call);
 /* Does it work in slots of the devices, if in_node? The same on all ranks; after serves(). */
 static inline bool tw_collective_on_slots(const tw_collective_call_t *call)
 {
-    return tw_how_on_device(call->how) && call->comm->device.slots.state == TW_NODE_THERE;
+    return tw_how_on_device(call->how) && call->comm->device.slots.state == TW_NODE_THERE &&
+           tw_reduction_is_fused(tw_reduction_row((int)call->reduction));
 }
 
 /* Bytes of a rank's room in a round, by which it is cut. */

@@ -146,7 +146,7 @@ typedef struct tw_call_facts {
     size_t      element;   /* bytes                                       */
     uint64_t    count;     /* 0 where it may differ                       */
     int         root;      /* -1: none                                    */
-    int         reduction; /* tw_reduction_t                              */
+    const char *reduction; /* its name; NULL: "sum"                       */
     int         memory;    /* tw_memory_t of how.exec                     */
     unsigned    flags;
 } tw_call_facts_t;

@@ -142,7 +142,7 @@ tw_status_t tw_comm_compare_call(tw_comm_t *comm, const tw_call_facts_t *facts)
              "number=%" PRIu64 ";form=%s;operation=%s;count=%" PRIu64 ";root=%d;codec=%s;"
              "element bytes=%zu;reduction=%s;algorithm=%s;memory=%s;flags=%x;",
              comm->sequence, facts->what, facts->operation, facts->count, facts->root, facts->codec,
-             facts->element, facts->reduction == TW_AVERAGE ? "average" : "sum", facts->algorithm,
+             facts->element, facts->reduction != NULL ? facts->reduction : "sum", facts->algorithm,
              facts->memory == TW_MEMORY_CUDA ? "device" : "host", facts->flags);
     return tw_record_compare(comm, record, "a call");
 }

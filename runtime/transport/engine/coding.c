@@ -8,9 +8,9 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/fpmode.h"
+#include "runtime/codec/combine.h"
 #include "runtime/transport/device/staging.h"
 #include "runtime/transport/engine/request.h"
-#include "runtime/transport/shm/sum.h"
 
 /* The codecs on elements of either memory: what a device answers is the caller's to look at. */
 typedef tw_status_t (*tw_coding_t)(const tw_codec_t *, const tw_exec_t *, const void *, size_t,
@@ -50,10 +50,7 @@ static void tw_op_timed(tw_request_t *op, uint64_t *sum, uint64_t start, tw_stat
 
 static void tw_op_count(tw_request_t *op, size_t n)
 {
-    tw_codec_traits_t traits;
-
-    tw_codec_traits(op->codec, &traits);
-    op->comm->stats.quantisations += traits.lossless ? 0 : n;
+    op->comm->stats.quantisations += op->codec->lossless ? 0 : n;
 }
 
 void tw_op_encode(tw_request_t *op, const void *values, size_t n, void *codes)
@@ -105,15 +102,21 @@ void tw_op_decode(tw_request_t *op, const void *codes, size_t n, void *values)
                 decode(op->codec, tw_op_exec(op, &other), codes, n, values));
 }
 
-void tw_op_decode_add(tw_request_t *op, const void *codes, size_t n, void *values)
+void tw_op_decode_combine(tw_request_t *op, const tw_lane_t *lane, const void *codes, size_t n,
+                          void *values)
 {
-    const uint64_t    start = tw_clock_ns();
-    const tw_coding_t add =
-        op->device != NULL ? op->comm->device.ops->decode_add : tw_codec_decode_add;
-    tw_exec_t other;
+    const uint64_t start = tw_clock_ns();
+    tw_exec_t      other;
+    tw_status_t    status;
 
-    tw_op_timed(op, &op->comm->stats.decode_ns, start,
-                add(op->codec, tw_op_exec(op, &other), codes, n, values));
+    if (op->device != NULL) { /* of reductions that it has a kernel for */
+        status =
+            op->comm->device.ops->decode_add(op->codec, tw_op_exec(op, &other), codes, n, values);
+    } else {
+        status = tw_codec_decode_combine(op->codec, tw_op_exec(op, &other), op->reduction, codes, n,
+                                         lane->tile, values);
+    }
+    tw_op_timed(op, &op->comm->stats.decode_ns, start, status);
 }
 
 void tw_op_copy(tw_request_t *op, void *codes, const void *from, size_t bytes)
@@ -128,7 +131,7 @@ void tw_op_copy(tw_request_t *op, void *codes, const void *from, size_t bytes)
     }
 }
 
-void tw_op_sum(tw_request_t *op, const void *a, const void *b, size_t n, void *out)
+void tw_op_combine(tw_request_t *op, const void *a, const void *b, size_t n, void *out)
 {
     const uint64_t start  = tw_clock_ns();
     tw_status_t    status = TW_OK;
@@ -143,19 +146,16 @@ void tw_op_sum(tw_request_t *op, const void *a, const void *b, size_t n, void *o
             status = ops->add(out, b, n, op->element, op->exec.stream);
         }
     } else {
-        const tw_fpmode_t mode = tw_fpmode_enter();
-
-        tw_sum_pair(op->element, a, b, n, out);
-        tw_fpmode_leave(mode);
+        tw_combine(op->codec->type, op->reduction, a, b, n, out);
     }
     tw_op_timed(op, &op->comm->stats.decode_ns, start, status);
 }
 
-void tw_average(size_t element, int ranks, size_t n, void *values)
+void tw_average(const tw_dtype_row_t *type, int ranks, size_t n, void *values)
 {
     const tw_fpmode_t mode = tw_fpmode_enter();
 
-    tw_sum_divide(element, values, n, ranks);
+    type->divide(values, n, ranks);
     tw_fpmode_leave(mode);
 }
 
@@ -165,13 +165,13 @@ void tw_op_average(tw_request_t *op, size_t n, void *values)
     const int      ranks  = op->comm->size;
     tw_status_t    status = TW_OK;
 
-    if (op->reduction != TW_AVERAGE) {
+    if (!op->reduction->divides) {
         return;
     }
     if (op->device != NULL) {
         status = op->comm->device.ops->divide(values, n, op->element, ranks, op->exec.stream);
     } else {
-        tw_average(op->element, ranks, n, values);
+        tw_average(op->codec->type, ranks, n, values);
     }
     tw_op_timed(op, &op->comm->stats.decode_ns, start, status);
 }

@@ -28,6 +28,8 @@
 
 #include <thinwire/collective.h>
 
+#include "runtime/base/reduction.h"
+#include "runtime/codec/ops.h"
 #include "runtime/policy/model.h"
 #include "runtime/transport/comm/comm.h"
 #include "runtime/transport/link/endpoint.h"
@@ -52,7 +54,8 @@ typedef struct tw_lane {
     int                    awaited; /* the rank that `ready` named last; -1: none       */
     bool                   busy;
     uint8_t               *codes;  /* slots of op->slot_bytes each  */
-    uint8_t               *sum;    /* chunk elements, if the algorithm adds */
+    uint8_t               *sum;    /* chunk elements, if the algorithm combines them */
+    uint8_t               *tile;   /* tw_codec_tile() elements */
     struct tw_lane_device *device; /* codes and sum are device memory (staging.h); or NULL */
     tw_messages_t          messages[TW_STAGES_MAX];
 } tw_lane_t;
@@ -124,9 +127,9 @@ struct tw_request {
     uint8_t       *recv;
     size_t         count; /* of the shape: allgather: all blocks together, not the call's        */
     int            root;  /* -1: none                                            */
-    tw_reduction_t reduction;
-    size_t        *array[TW_ARRAYS_MAX]; /* counts and displacements, in elements */
-    size_t         own_first, own_count; /* values of the sum that this rank encodes */
+    const tw_reduction_row_t *reduction;
+    size_t                   *array[TW_ARRAYS_MAX]; /* counts and displacements, in elements */
+    size_t                    own_first, own_count; /* values of the sum that this rank encodes */
 
     tw_traffic_t traffic; /* of a start */
 
@@ -173,6 +176,11 @@ tw_status_t tw_interval_check(size_t first, size_t count);
 /* Does the call say, on all ranks alike, that its buffers are device memory? Memory that is found
  * to be the device's does not count: ranks may differ in that. */
 bool tw_how_on_device(const tw_how_t *how);
+
+static inline const tw_codec_t *tw_how_codec(const tw_comm_t *comm, const tw_how_t *how)
+{
+    return how != NULL && how->codec != NULL ? how->codec : comm->fp32;
+}
 
 /* Movement takes no feedback: TW_ERR_INVALID_ARG (logged). */
 tw_status_t tw_movement_check(const tw_comm_t *comm, const tw_how_t *how);
@@ -252,16 +260,18 @@ void   tw_op_encode(tw_request_t *op, const void *values, size_t n, void *codes)
 void   tw_op_encode_feedback(tw_request_t *op, const void *values, size_t n, void *residual,
                              void *codes);
 void   tw_op_decode(tw_request_t *op, const void *codes, size_t n, void *values);
-void   tw_op_decode_add(tw_request_t *op, const void *codes, size_t n, void *values);
-/* values[i] = fl(values[i] / ranks), whatever the caller's floating-point mode; elements of 4 or 8
- * bytes. */
-void tw_average(size_t element, int ranks, size_t n, void *values);
+/* values[i] = values[i] combined with decoded[i], by the reduction, in the type. */
+void tw_op_decode_combine(tw_request_t *op, const tw_lane_t *lane, const void *codes, size_t n,
+                          void *values);
+/* values[i] = fl(values[i] / ranks), whatever the caller's floating-point mode. */
+void tw_average(const tw_dtype_row_t *type, int ranks, size_t n, void *values);
 /* Codes from one place of a lane to another; elements, from anywhere to anywhere. */
 void tw_op_copy(tw_request_t *op, void *codes, const void *from, size_t bytes);
-/* Elements: out[i] = fl(a[i] + b[i]), whatever the caller's floating-point mode. out may be a, and is
+/* Elements: out[i] = a[i] combined with b[i], whatever the caller's floating-point mode. out may be a, and is
  * memory of this rank; a and b may lie in other ranks' rooms. */
-void tw_op_sum(tw_request_t *op, const void *a, const void *b, size_t n, void *out);
-/* TW_AVERAGE: values[i] = fl(values[i] / ranks), whatever the caller's floating-point mode. */
+void tw_op_combine(tw_request_t *op, const void *a, const void *b, size_t n, void *out);
+/* The end of the reduction: values[i] = fl(values[i] / ranks) where it divides, whatever the caller's
+ * floating-point mode. */
 void tw_op_average(tw_request_t *op, size_t n, void *values);
 
 #endif /* TW_TRANSPORT_ENGINE_REQUEST_H */

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "runtime/codec/combine.h"
 #include "runtime/base/bytes.h"
 #include "runtime/base/context.h"
 #include "runtime/base/fpmode.h"
@@ -20,7 +21,7 @@
 
 /* Sizes of the parts of an operation's buffer. */
 typedef struct tw_lane_layout {
-    size_t arrays, slots, sum, requests, peers; /* bytes; the last four per lane */
+    size_t arrays, slots, sum, tile, requests, peers; /* bytes; all but the first per lane */
     size_t lane, total;
     int    capacity; /* messages per stage of a lane */
     int    lanes;
@@ -63,10 +64,9 @@ static tw_status_t tw_how_check(tw_comm_t *comm, const tw_how_t *how,
                                 tw_status_t *mine_p)
 {
     static const tw_how_t nothing = {0};
-    tw_codec_traits_t     traits;
 
     how          = how != NULL ? how : &nothing;
-    op->codec    = how->codec != NULL ? how->codec : comm->fp32;
+    op->codec    = tw_how_codec(comm, how);
     op->exec     = how->exec != NULL ? *how->exec : comm->exec;
     op->feedback = how->feedback;
     op->flags    = how->flags;
@@ -75,8 +75,7 @@ static tw_status_t tw_how_check(tw_comm_t *comm, const tw_how_t *how,
         op->exec.memory = TW_MEMORY_CUDA;
         op->exec.stream = comm->device.stream;
     }
-    tw_codec_traits(op->codec, &traits);
-    op->identity = traits.identity;
+    op->identity = op->codec->identity;
     if (op->exec.threads == 0) {
         op->exec.threads = comm->exec.threads;
     }
@@ -117,11 +116,10 @@ static size_t tw_values_of(size_t bytes, double each, size_t most)
 /* Values per fragment: as many as give the wanted bytes of codes, no more than THINWIRE_CHUNK, less
  * where many ranks would make the lanes large, at least one block, and no more than the longest
  * interval; in memory that the call says to be a device's TW_DEVICE_TIMES as many. */
-static size_t tw_chunk(const tw_request_t *op, const tw_request_shape_t *shape,
-                       const tw_codec_traits_t *traits)
+static size_t tw_chunk(const tw_request_t *op, const tw_request_shape_t *shape)
 {
     const tw_comm_t *comm  = op->comm;
-    const size_t     lanes = (size_t)comm->config.window, block = traits->block;
+    const size_t     lanes = (size_t)comm->config.window, block = op->codec->block;
     const size_t     times    = op->said == TW_MEMORY_CUDA ? TW_DEVICE_TIMES : 1;
     const size_t     usual    = shape->fragment > 0 ? shape->fragment : TW_FRAGMENT;
     const size_t     fragment = !shape->algorithm->values ? usual
@@ -131,7 +129,7 @@ static size_t tw_chunk(const tw_request_t *op, const tw_request_shape_t *shape,
     const size_t bytes = comm->config.chunk < share ? comm->config.chunk : share;
     const size_t most  = times * bytes / op->element;
     size_t       chunk = tw_values_of(fragment < SIZE_MAX / times ? times * fragment : fragment,
-                                traits->bytes, most) /
+                                op->codec->bytes_per_value, most) /
                    block * block;
     size_t whole = shape->longest / block * block + (shape->longest % block ? block : 0);
 
@@ -146,12 +144,10 @@ static size_t tw_chunk(const tw_request_t *op, const tw_request_shape_t *shape,
 static tw_status_t tw_lane_layout(const tw_comm_t *comm, const tw_request_shape_t *shape,
                                   tw_request_t *op, tw_lane_layout_t *layout)
 {
-    tw_codec_traits_t traits;
-    size_t            rounds, cuts;
+    size_t rounds, cuts;
 
-    tw_codec_traits(op->codec, &traits);
-    op->element    = tw_dtype_size(traits.dtype);
-    op->chunk      = tw_chunk(op, shape, &traits);
+    op->element    = op->codec->element;
+    op->chunk      = tw_chunk(op, shape);
     op->slot_bytes = tw_op_size(op, op->chunk);
     op->slot_bytes =
         TW_ALIGN_UP(op->slot_bytes > shape->slot_bytes ? op->slot_bytes : shape->slot_bytes);
@@ -165,10 +161,13 @@ static tw_status_t tw_lane_layout(const tw_comm_t *comm, const tw_request_shape_
     layout->capacity = shape->algorithm->values ? 0 : (int)cuts * 2 * comm->size;
     layout->arrays   = TW_ALIGN_UP((size_t)shape->arrays * (size_t)comm->size * sizeof(size_t));
     layout->slots    = (size_t)shape->slots * op->slot_bytes;
+    layout->tile     = shape->algorithm->values
+                           ? 0
+                           : TW_ALIGN_UP(tw_codec_tile(op->codec, op->reduction) * op->element);
     layout->sum      = shape->sum ? TW_ALIGN_UP(op->chunk * op->element) : 0;
     layout->requests = TW_ALIGN_UP((size_t)layout->capacity * comm->endpoint->request_bytes);
     layout->peers    = TW_ALIGN_UP((size_t)layout->capacity * sizeof(int));
-    layout->lane     = layout->slots + layout->sum +
+    layout->lane     = layout->slots + layout->sum + layout->tile +
                    (size_t)shape->algorithm->stages * (layout->requests + layout->peers);
     layout->total =
         TW_ALIGN_UP(sizeof(tw_request_t)) + layout->arrays + (size_t)layout->lanes * layout->lane;
@@ -201,6 +200,8 @@ static void tw_request_carve(tw_request_t *op, const tw_request_shape_t *shape,
         at += layout->slots;
         lane->sum = at;
         at += layout->sum;
+        lane->tile = at;
+        at += layout->tile;
         for (int s = 0; s < shape->algorithm->stages; s++) {
             lane->messages[s].requests = at;
             at += layout->requests;
@@ -233,7 +234,7 @@ static tw_status_t tw_request_device(tw_request_t *op, const tw_request_shape_t 
     if (op->exec.memory == TW_MEMORY_HOST) {
         return TW_OK;
     }
-    if (op->algorithm->host_only ||
+    if (op->algorithm->host_only || !tw_reduction_is_fused(op->reduction) ||
         (op->algorithm->ready != NULL &&
          (op->said == TW_MEMORY_HOST || op->comm->device.slots.state != TW_NODE_THERE))) {
         return tw_request_bounce(op, shape);
@@ -309,7 +310,7 @@ tw_status_t tw_request_compare(const tw_request_t *op, const char *what)
                                    .element   = op->element,
                                    .count     = op->count,
                                    .root      = op->root,
-                                   .reduction = (int)op->reduction,
+                                   .reduction = op->reduction->name,
                                    .memory    = (int)op->said,
                                    .flags     = op->flags};
 
@@ -325,7 +326,7 @@ static tw_status_t tw_request_make(tw_comm_t *comm, const tw_how_t *how,
                               .operation = shape->operation,
                               .count     = shape->count,
                               .root      = shape->root,
-                              .reduction = shape->reduction};
+                              .reduction = tw_reduction_row((int)shape->reduction)};
     tw_lane_layout_t layout;
     tw_status_t      status, mine = TW_OK;
     void            *buffer;

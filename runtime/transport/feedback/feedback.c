@@ -69,7 +69,8 @@ static tw_feedback_t *tw_feedback_make(tw_comm_t *comm, const char *name, tw_dty
     }
     fb->comm    = comm;
     fb->dtype   = dtype;
-    fb->element = tw_dtype_size(dtype);
+    fb->type    = tw_dtype_row(dtype);
+    fb->element = fb->type->bytes;
     fb->count   = count;
     strcpy(fb->name, name);
     fb->first = fb->host[0] = calloc(count > 0 ? count : 1, fb->element);
@@ -90,8 +91,7 @@ tw_status_t tw_feedback_create(tw_comm_t *comm, const char *name, tw_dtype_t dty
     if (status != TW_OK) {
         return status;
     }
-    if (name == NULL || fb_p == NULL || (dtype != TW_F32 && dtype != TW_F64) ||
-        !tw_feedback_name_ok(name)) {
+    if (name == NULL || fb_p == NULL || tw_dtype_row(dtype) == NULL || !tw_feedback_name_ok(name)) {
         return TW_ERR_INVALID_ARG;
     }
     status = tw_comm_compare_call(comm, &(tw_call_facts_t){.what      = "call",
@@ -147,13 +147,11 @@ tw_status_t tw_feedback_clear(tw_feedback_t *fb)
     return TW_OK;
 }
 
-/* The value at position i of the sum of both residuals, rounded to the element type. */
-static double tw_feedback_at(const tw_feedback_t *fb, size_t i)
+/* sum[n] = the sum of both residuals from position `first`. */
+static void tw_feedback_sum(const tw_feedback_t *fb, size_t first, size_t n, void *sum)
 {
-    const double sum =
-        tw_element_get(fb->first, fb->element, i) + tw_element_get(fb->second, fb->element, i);
-
-    return fb->element == sizeof(float) ? (double)(float)sum : sum;
+    fb->type->combine[TW_ADD](fb->first + first * fb->element, fb->second + first * fb->element, n,
+                              sum);
 }
 
 /* Add the second residual, in host memory, to the first and zero it. */
@@ -161,9 +159,8 @@ static void tw_feedback_fold(tw_feedback_t *fb)
 {
     const tw_fpmode_t mode = tw_fpmode_enter();
 
-    for (size_t i = fb->second_first; i < fb->second_first + fb->second_count; i++) {
-        tw_element_put(fb->first, fb->element, i, tw_feedback_at(fb, i));
-    }
+    tw_feedback_sum(fb, fb->second_first, fb->second_count,
+                    fb->first + fb->second_first * fb->element);
     tw_fpmode_leave(mode);
     memset(fb->second + fb->second_first * fb->element, 0, fb->second_count * fb->element);
     fb->second_first = fb->second_count = 0;
@@ -208,9 +205,7 @@ tw_status_t tw_feedback_read(const tw_feedback_t *fb, void *out)
         return status;
     }
     mode = tw_fpmode_enter();
-    for (size_t i = 0; i < fb->count; i++) {
-        tw_element_put(out, fb->element, i, tw_feedback_at(fb, i));
-    }
+    tw_feedback_sum(fb, 0, fb->count, out);
     tw_fpmode_leave(mode);
     return TW_OK;
 }
@@ -219,13 +214,16 @@ tw_status_t tw_feedback_read(const tw_feedback_t *fb, void *out)
 static tw_status_t tw_feedback_squares(tw_feedback_t *fb, size_t first, size_t n, double *mine,
                                        double *all, double *sum)
 {
-    tw_comm_t  *comm = fb->comm;
-    tw_status_t status;
-
     const tw_fpmode_t mode = tw_fpmode_enter();
+    tw_comm_t        *comm = fb->comm;
+    double            tile[256]; /* elements, of no more bytes than double has */
+    tw_status_t       status;
 
-    for (size_t i = 0; i < n; i++) {
-        mine[i] = tw_feedback_at(fb, first + i);
+    for (size_t i = 0; i < n; i += 256) {
+        const size_t m = n - i < 256 ? n - i : 256;
+
+        tw_feedback_sum(fb, first + i, m, tile);
+        fb->type->to_f64(tile, m, mine + i);
     }
     tw_fpmode_leave(mode);
     status =

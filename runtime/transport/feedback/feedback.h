@@ -19,11 +19,12 @@
 #define TW_FEEDBACK_NAME_MAX 64 /* with the final NUL */
 
 struct tw_feedback {
-    tw_comm_t    *comm;
-    char          name[TW_FEEDBACK_NAME_MAX];
-    tw_dtype_t    dtype;
-    size_t        element; /* bytes */
-    size_t        count;
+    tw_comm_t            *comm;
+    char                  name[TW_FEEDBACK_NAME_MAX];
+    tw_dtype_t            dtype;
+    const tw_dtype_row_t *type;
+    size_t                element; /* bytes */
+    size_t                count;
     uint8_t      *first, *second; /* where they are now: host[], or device[]                   */
     uint8_t      *host[2];
     void         *device[2]; /* once an operation on device memory has used them             */
@@ -32,29 +33,6 @@ struct tw_feedback {
     size_t        second_first, second_count;
     tw_request_t *user; /* started with it, and its caller not yet told of completion */
 };
-
-/* Element i of an array of floats or doubles, by its size. The sum of two floats,
- * taken in double and rounded by tw_element_put(), is what float arithmetic gives. */
-static inline double tw_element_get(const void *values, size_t element, size_t i)
-{
-    double d;
-    float  f;
-
-    if (element == sizeof(d)) {
-        memcpy(&d, (const uint8_t *)values + element * i, sizeof(d));
-        return d;
-    }
-    memcpy(&f, (const uint8_t *)values + element * i, sizeof(f));
-    return (double)f;
-}
-
-static inline void tw_element_put(void *values, size_t element, size_t i, double value)
-{
-    const float single = (float)value;
-
-    memcpy((uint8_t *)values + element * i,
-           element == sizeof(value) ? (const void *)&value : (const void *)&single, element);
-}
 
 /* May an operation of this count, by this codec, use it? TW_OK, TW_ERR_INVALID_ARG, TW_ERR_BUSY. */
 tw_status_t tw_feedback_check(const tw_feedback_t *fb, const tw_comm_t *comm,

@@ -21,8 +21,7 @@ tw_status_t tw_feedback_reserve_device(tw_feedback_t *fb)
     tw_status_t  status = TW_OK;
 
     if (fb->adder == NULL) { /* of values as they are */
-        status = tw_codec_create(comm->ctx, fb->dtype == TW_F32 ? "fp32" : "bitpack:8", fb->dtype,
-                                 &fb->adder, NULL, 0);
+        status = tw_codec_create(comm->ctx, fb->type->lossless, fb->dtype, &fb->adder, NULL, 0);
     }
     for (int i = 0; i < 2 && status == TW_OK; i++) {
         if (fb->device[i] == NULL) {

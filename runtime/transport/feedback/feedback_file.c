@@ -205,11 +205,9 @@ typedef struct tw_restored {
 static void tw_restore_add(const tw_feedback_t *fb, uint8_t *into, size_t position,
                            const uint8_t *piece, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        tw_element_put(into, fb->element, position + i,
-                       tw_element_get(into, fb->element, position + i) +
-                           tw_element_get(piece, fb->element, i));
-    }
+    uint8_t *sum = into + position * fb->element;
+
+    fb->type->combine[TW_ADD](sum, piece, n, sum);
 }
 
 /* One array of the stream to rank `target`, into `into` from `position`: copied, or added. */
@@ -346,7 +344,11 @@ static tw_status_t tw_restore_verdict(tw_feedback_t *fb, tw_feedback_file_t *fil
 static void tw_restore_scale(tw_feedback_t *fb, uint8_t *values, double factor)
 {
     for (size_t i = 0; i < fb->count; i++) {
-        tw_element_put(values, fb->element, i, tw_element_get(values, fb->element, i) * factor);
+        double value;
+
+        fb->type->to_f64(values + i * fb->element, 1, &value);
+        value *= factor;
+        fb->type->from_f64(&value, 1, values + i * fb->element);
     }
 }
 

@@ -12,7 +12,6 @@
 #include "runtime/transport/engine/progress.h"
 #include "runtime/transport/shm/quick.h"
 #include "runtime/transport/shm/relay.h"
-#include "runtime/transport/shm/sum.h"
 
 #define TW_SPINS_EAGER 500 /* looks before the processor is told that it waits */
 
@@ -135,13 +134,13 @@ static tw_status_t tw_quick_publish(tw_patience_t *p, uint64_t ticket, const voi
     return status;
 }
 
-/* recv = the sum in rank order; the own contribution is taken from its slot, as recv may be where
+/* recv = what all are combined to in rank order; the own contribution is taken from its slot, as recv may be where
  * it came from. */
-static tw_status_t tw_quick_sum(tw_patience_t *p, uint64_t ticket, void *recv, size_t n,
-                                size_t element)
+static tw_status_t tw_quick_combine(tw_patience_t *p, uint64_t ticket, void *recv, size_t n,
+                                    const tw_dtype_row_t *type, tw_combination_t combination)
 {
     const tw_segment_t *node   = &p->comm->node;
-    const size_t        bytes  = n * element;
+    const size_t        bytes  = n * type->bytes;
     const void         *first  = tw_quick_data(node, 0, ticket, bytes);
     tw_status_t         status = TW_OK;
 
@@ -150,16 +149,16 @@ static tw_status_t tw_quick_sum(tw_patience_t *p, uint64_t ticket, void *recv, s
             status = tw_await_raised(p, r, ticket, 1);
         }
         if (status == TW_OK && r > 0) {
-            tw_sum_pair(element, r == 1 ? first : recv, tw_quick_data(node, r, ticket, bytes), n,
-                        recv);
+            type->combine[combination](r == 1 ? first : recv, tw_quick_data(node, r, ticket, bytes),
+                                       n, recv);
         }
     }
     return status;
 }
 
 static tw_status_t tw_short_reduce(tw_comm_t *comm, const char *operation, const void *send,
-                                   void *recv, size_t n, size_t element, tw_reduction_t reduction,
-                                   int root)
+                                   void *recv, size_t n, const tw_dtype_row_t *type,
+                                   tw_reduction_t reduction, int root)
 {
     const uint64_t ticket = tw_quick_begin(comm);
     tw_patience_t  p      = {.comm = comm, .operation = operation};
@@ -169,13 +168,14 @@ static tw_status_t tw_short_reduce(tw_comm_t *comm, const char *operation, const
         return TW_OK;
     }
     comm->node.ticket++;
-    status = tw_quick_publish(&p, ticket, send, n * element);
+    status = tw_quick_publish(&p, ticket, send, n * type->bytes);
     if (status == TW_OK && (root < 0 || root == comm->rank)) {
-        const tw_fpmode_t mode = tw_fpmode_enter();
+        const tw_reduction_row_t *row  = tw_reduction_row((int)reduction);
+        const tw_fpmode_t         mode = tw_fpmode_enter();
 
-        status = tw_quick_sum(&p, ticket, recv, n, element);
-        if (status == TW_OK && reduction == TW_AVERAGE) {
-            tw_sum_divide(element, recv, n, comm->size);
+        status = tw_quick_combine(&p, ticket, recv, n, type, row->combination);
+        if (status == TW_OK && row->divides) {
+            type->divide(recv, n, comm->size);
         }
         tw_fpmode_leave(mode);
     }
@@ -356,11 +356,12 @@ static tw_status_t tw_quick_end(tw_comm_t *comm, tw_status_t status)
 }
 
 tw_status_t tw_quick_reduce(tw_comm_t *comm, const char *operation, const void *send, void *recv,
-                            size_t n, size_t element, tw_reduction_t reduction, int root)
+                            size_t n, const tw_dtype_row_t *type, tw_reduction_t reduction,
+                            int root)
 {
     tw_comm_enter(comm);
     return tw_quick_end(comm,
-                        tw_short_reduce(comm, operation, send, recv, n, element, reduction, root));
+                        tw_short_reduce(comm, operation, send, recv, n, type, reduction, root));
 }
 
 tw_status_t tw_quick_bcast(tw_comm_t *comm, void *buffer, size_t bytes, int root)

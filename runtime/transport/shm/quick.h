@@ -62,9 +62,10 @@ static inline bool tw_node_fits(const tw_comm_t *comm, size_t element, size_t n,
            tw_node_direct(comm, n * (size_t)fragments * element);
 }
 
-/* recv[n] = sum or average of all ranks' send[n], on all ranks or (root >= 0) on the root. */
+/* recv[n] = the reduction of all ranks' send[n], on all ranks or (root >= 0) on the root. */
 tw_status_t tw_quick_reduce(tw_comm_t *comm, const char *operation, const void *send, void *recv,
-                            size_t n, size_t element, tw_reduction_t reduction, int root);
+                            size_t n, const tw_dtype_row_t *type, tw_reduction_t reduction,
+                            int root);
 
 /* The root's bytes to all. */
 tw_status_t tw_quick_bcast(tw_comm_t *comm, void *buffer, size_t bytes, int root);

@@ -35,7 +35,7 @@ static void tw_grid_sum(const tw_route_t *deliver, const tw_route_t *spread)
     }
     tw_op_decode(op, tw_deliver_from(deliver, 0), n, lane->sum);
     for (int r = 1; r < op->comm->size; r++) {
-        tw_op_decode_add(op, tw_deliver_from(deliver, r), n, lane->sum);
+        tw_op_decode_combine(op, lane, tw_deliver_from(deliver, r), n, lane->sum);
     }
     tw_reduction_encode_sum(op, lane, lane->sum, n, tw_spread_at(spread, op->comm->rank));
 }

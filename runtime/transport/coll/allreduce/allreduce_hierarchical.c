@@ -32,11 +32,8 @@ enum { TW_INPUTS = 1, TW_SUMS = 2 }; /* phases of a ticket */
 /* Ranks of each node that exchange with other nodes; 0: the codec's blocks are too large. */
 static int tw_hierarchical_carriers(const tw_comm_t *comm, const tw_codec_t *codec)
 {
-    tw_codec_traits_t traits;
-    size_t            fit;
+    const size_t fit = tw_node_slot_bytes(comm->nodes.most) / (codec->block * codec->element);
 
-    tw_codec_traits(codec, &traits);
-    fit = tw_node_slot_bytes(comm->nodes.most) / (traits.block * tw_dtype_size(traits.dtype));
     return fit < (size_t)comm->nodes.least ? (int)fit : comm->nodes.least;
 }
 
@@ -136,7 +133,7 @@ static void tw_hier_sum(tw_request_t *op, tw_lane_t *lane, size_t first, size_t 
         tw_op_copy(op, lane->sum, sum, n * op->element);
     }
     for (int r = 1; r < op->comm->node.ranks; r++) {
-        tw_op_sum(op, sum, tw_hier_input(op, lane, first, r), n, lane->sum);
+        tw_op_combine(op, sum, tw_hier_input(op, lane, first, r), n, lane->sum);
         sum = lane->sum;
     }
 }
@@ -203,7 +200,7 @@ static tw_status_t tw_hier_spread(tw_request_t *op, tw_lane_t *lane, size_t firs
     }
     tw_op_decode(op, tw_lane_slot(op, lane, 0), n, lane->sum);
     for (int j = 1; j < nodes->count; j++) {
-        tw_op_decode_add(op, tw_lane_slot(op, lane, j), n, lane->sum);
+        tw_op_decode_combine(op, lane, tw_lane_slot(op, lane, j), n, lane->sum);
     }
     tw_hier_encode(op, lane, first, n, op->feedback != NULL ? op->feedback->second : NULL, total);
     for (int i = 1; i < nodes->count && status == TW_OK; i++) {
@@ -347,14 +344,12 @@ static void tw_hier_shape(const tw_collective_call_t *call, tw_request_shape_t *
 {
     const tw_nodes_t *nodes    = &call->comm->nodes;
     const size_t      carriers = (size_t)tw_hierarchical_carriers(call->comm, call->codec);
-    tw_codec_traits_t traits;
 
-    tw_codec_traits(call->codec, &traits);
     shape->algorithm = &tw_reduce_hierarchical;
     shape->sum       = true;
     shape->slots     = nodes->count + 1;
-    shape->longest   = tw_share_longest(call, traits.block, carriers * (size_t)nodes->count);
-    shape->most      = tw_collective_room(call) / carriers / tw_dtype_size(traits.dtype);
+    shape->longest   = tw_share_longest(call, call->codec->block, carriers * (size_t)nodes->count);
+    shape->most      = tw_collective_room(call) / carriers / call->codec->element;
 }
 
 const tw_algorithm_row_t tw_reduction_hierarchical = {

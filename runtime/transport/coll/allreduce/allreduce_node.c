@@ -50,7 +50,7 @@ static void tw_node_sum(tw_request_t *op, const tw_lane_t *lane, int share, size
     const uint8_t *sum = tw_node_input(op, lane, 0, share);
 
     for (int r = 1; r < op->comm->size; r++) {
-        tw_op_sum(op, sum, tw_node_input(op, lane, r, share), n, out);
+        tw_op_combine(op, sum, tw_node_input(op, lane, r, share), n, out);
         sum = out;
     }
     tw_op_average(op, n, out);
@@ -63,7 +63,7 @@ static void tw_direct_sum(tw_request_t *op, const tw_lane_t *lane)
     const uint8_t *sum = tw_node_room(op, lane, 0, 1);
 
     for (int r = 1; r < op->comm->size; r++) {
-        tw_op_sum(op, sum, tw_node_room(op, lane, r, 1), op->count, op->recv);
+        tw_op_combine(op, sum, tw_node_room(op, lane, r, 1), op->count, op->recv);
         sum = op->recv;
     }
     tw_op_average(op, op->count, op->recv);
@@ -265,9 +265,9 @@ static bool tw_reduction_at_once(const tw_collective_call_t *call, tw_status_t *
     if (!tw_node_fits(comm, element, call->count, 1) || tw_comm_device_owns(comm, call->values)) {
         return false;
     }
-    *status_p =
-        tw_quick_reduce(comm, call->name, call->send == TW_IN_PLACE ? call->recv : call->send,
-                        call->recv, call->count, element, call->reduction, call->root);
+    *status_p = tw_quick_reduce(
+        comm, call->name, call->send == TW_IN_PLACE ? call->recv : call->send, call->recv,
+        call->count, tw_how_codec(comm, call->how)->type, call->reduction, call->root);
     return true;
 }
 

@@ -95,13 +95,13 @@ static void tw_pass1_sum(tw_request_t *op, const tw_lane_t *lane, size_t n, void
     int r = 1;
 
     if (tw_op_as_is(op) && op->comm->size > 1) {
-        tw_op_sum(op, tw_pass1_term(op, lane, 0), tw_pass1_term(op, lane, 1), n, sum);
+        tw_op_combine(op, tw_pass1_term(op, lane, 0), tw_pass1_term(op, lane, 1), n, sum);
         r = 2;
     } else {
         tw_op_decode(op, tw_pass1_term(op, lane, 0), n, sum);
     }
     for (; r < op->comm->size; r++) {
-        tw_op_decode_add(op, tw_pass1_term(op, lane, r), n, sum);
+        tw_op_decode_combine(op, lane, tw_pass1_term(op, lane, r), n, sum);
     }
 }
 

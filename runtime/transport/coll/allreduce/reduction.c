@@ -24,7 +24,7 @@ void tw_reduction_sum(tw_request_t *op, const tw_lane_t *lane, int first_slot, s
 {
     tw_op_decode(op, tw_lane_slot(op, lane, first_slot), n, values);
     for (int r = 1; r < op->comm->size; r++) {
-        tw_op_decode_add(op, tw_lane_slot(op, lane, first_slot + r), n, values);
+        tw_op_decode_combine(op, lane, tw_lane_slot(op, lane, first_slot + r), n, values);
     }
 }
 
@@ -137,7 +137,9 @@ tw_status_t tw_reduction_check(tw_collective_call_t *call)
     const tw_comm_t *comm     = call->comm;
     const bool       in_place = call->send == TW_IN_PLACE;
     const bool       receives = call->root < 0 || call->root == comm->rank;
-    tw_blocks_sum_t  shares;
+
+    const tw_reduction_row_t *row = tw_reduction_row((int)call->reduction);
+    tw_blocks_sum_t           shares;
 
     if (tw_scatters(call)) {
         if (tw_blocks_sum(&call->in, comm->size, &shares) != TW_OK) {
@@ -145,7 +147,7 @@ tw_status_t tw_reduction_check(tw_collective_call_t *call)
         }
         call->count = shares.total;
     }
-    if (call->reduction != TW_SUM && call->reduction != TW_AVERAGE) {
+    if (row == NULL) {
         return TW_ERR_INVALID_ARG;
     }
     if (call->root >= comm->size || (in_place && !receives)) {
@@ -158,6 +160,11 @@ tw_status_t tw_reduction_check(tw_collective_call_t *call)
         return TW_ERR_INVALID_ARG;
     }
     tw_reduction_values(call, receives);
+    if (!row->feedback && call->how != NULL && call->how->feedback != NULL) {
+        TW_ERROR(&comm->log, "%s: there is no error feedback for '%s'; accepted: sum, average",
+                 call->name, row->name);
+        return TW_ERR_INVALID_ARG;
+    }
     return call->how == NULL || call->how->feedback == NULL
                ? TW_OK
                : tw_feedback_check(call->how->feedback, comm, call->how->codec, call->count);

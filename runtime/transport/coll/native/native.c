@@ -11,18 +11,16 @@
 
 #include "runtime/transport/coll/native/native.h"
 #include "runtime/transport/coll/traffic.h"
+#include "runtime/transport/link/mpi_type.h"
 
 static MPI_Datatype tw_native_type(const tw_collective_call_t *call)
 {
-    tw_codec_traits_t traits;
-
-    tw_codec_traits(call->codec, &traits);
-    return traits.dtype == TW_F64 ? MPI_DOUBLE : MPI_FLOAT;
+    return tw_mpi_type(call->codec->dtype);
 }
 
 static size_t tw_native_element(const tw_collective_call_t *call)
 {
-    return tw_native_type(call) == MPI_DOUBLE ? sizeof(double) : sizeof(float);
+    return call->codec->element;
 }
 
 /* As MPI counts: the vector, or one rank's block. */
@@ -93,10 +91,11 @@ static void tw_native_bytes(const tw_collective_call_t *call)
 
 static void tw_native_average(const tw_collective_call_t *call)
 {
-    const size_t summed = call->reduction == TW_AVERAGE ? tw_native_summed(call) : 0;
+    const size_t summed =
+        tw_reduction_row((int)call->reduction)->divides ? tw_native_summed(call) : 0;
 
     if (summed > 0) {
-        tw_average(tw_native_element(call), call->comm->size, summed, call->recv);
+        tw_average(call->codec->type, call->comm->size, summed, call->recv);
     }
 }
 
@@ -133,13 +132,13 @@ static tw_status_t tw_native_call(const tw_collective_call_t *call)
 
     switch (call->collective->operation) {
     case TW_OPERATION_ALLREDUCE:
-        result = mpi->Allreduce(send, recv, n, type, MPI_SUM, comm);
+        result = mpi->Allreduce(send, recv, n, type, tw_mpi_op(call->reduction), comm);
         break;
     case TW_OPERATION_REDUCE:
-        result = mpi->Reduce(send, recv, n, type, MPI_SUM, call->root, comm);
+        result = mpi->Reduce(send, recv, n, type, tw_mpi_op(call->reduction), call->root, comm);
         break;
     case TW_OPERATION_REDUCE_SCATTER:
-        result = mpi->Reduce_scatter_block(send, recv, n, type, MPI_SUM, comm);
+        result = mpi->Reduce_scatter_block(send, recv, n, type, tw_mpi_op(call->reduction), comm);
         break;
     case TW_OPERATION_BCAST:
         result = mpi->Bcast(recv, n, type, call->root, comm);
@@ -228,14 +227,17 @@ tw_status_t tw_native_start(const tw_collective_call_t *call, int *ints, MPI_Req
     }
     switch (call->collective->operation) {
     case TW_OPERATION_ALLREDUCE:
-        result = mpi->Iallreduce(send, recv, n, type, MPI_SUM, comm, request);
+        result = mpi->Iallreduce(send, recv, n, type, tw_mpi_op(call->reduction), comm, request);
         break;
     case TW_OPERATION_REDUCE:
-        result = mpi->Ireduce(send, recv, n, type, MPI_SUM, call->root, comm, request);
+        result = mpi->Ireduce(send, recv, n, type, tw_mpi_op(call->reduction), call->root, comm,
+                              request);
         break;
     case TW_OPERATION_REDUCE_SCATTER:
-        result = blocks ? mpi->Ireduce_scatter(send, recv, ints, type, MPI_SUM, comm, request)
-                        : mpi->Ireduce_scatter_block(send, recv, n, type, MPI_SUM, comm, request);
+        result = blocks ? mpi->Ireduce_scatter(send, recv, ints, type, tw_mpi_op(call->reduction),
+                                               comm, request)
+                        : mpi->Ireduce_scatter_block(send, recv, n, type,
+                                                     tw_mpi_op(call->reduction), comm, request);
         break;
     case TW_OPERATION_BCAST:
         result = mpi->Ibcast(recv, n, type, call->root, comm, request);

@@ -36,18 +36,16 @@ static tw_status_t tw_native_agree(tw_comm_t *comm, bool said, tw_status_t mine)
 
 tw_status_t tw_native_run_device(const tw_collective_call_t *call)
 {
-    tw_comm_t           *comm = call->comm;
-    tw_collective_call_t mine = *call;
-    const tw_exec_t     *exec = call->how != NULL ? call->how->exec : NULL;
-    tw_codec_traits_t    traits;
-    size_t               element, sent, taken;
+    tw_comm_t           *comm    = call->comm;
+    tw_collective_call_t mine    = *call;
+    const tw_exec_t     *exec    = call->how != NULL ? call->how->exec : NULL;
+    const size_t         element = call->codec->element;
+    size_t               sent, taken;
     void                *pinned = NULL;
     tw_status_t          status = tw_comm_device_open(comm);
 
-    tw_codec_traits(call->codec, &traits);
-    element = traits.dtype == TW_F64 ? sizeof(double) : sizeof(float);
-    sent    = call->values[0] != NULL ? call->extent[0] * element : 0;
-    taken   = call->values[1] != NULL ? call->extent[1] * element : 0;
+    sent  = call->values[0] != NULL ? call->extent[0] * element : 0;
+    taken = call->values[1] != NULL ? call->extent[1] * element : 0;
     if (status == TW_OK) {
         status = tw_comm_device_get(comm, TW_DEVICE_PINNED, sent + taken, &pinned);
         if (status != TW_OK) {
