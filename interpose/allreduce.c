@@ -16,10 +16,16 @@
 #include "interpose/vectors.h"
 #include "interpose/verify.h"
 #include "runtime/base/clock.h"
+#include "runtime/transport/link/mpi_type.h"
 
 /* ---- blocking -------------------------------------------------------------------------------- */
 
-/* The transport's sum of uncompressed vectors; counters go to the call. Whatever runs on the communicator
+static bool tw_call_feedback(const tw_call_t *call)
+{
+    return tw_state.config.error_feedback != 0 && tw_reduction_row((int)call->reduction)->feedback;
+}
+
+/* The transport's reduction of uncompressed vectors; counters go to the call. Whatever runs on the communicator
  * is advanced here. */
 static tw_status_t tw_allreduce_transport(tw_call_t *call, tw_comm_t *comm, const void *from,
                                           void *to)
@@ -29,13 +35,13 @@ static tw_status_t tw_allreduce_transport(tw_call_t *call, tw_comm_t *comm, cons
     tw_status_t status;
 
     pthread_mutex_lock(&call->comm->lock);
-    if (tw_state.config.error_feedback) {
+    if (tw_call_feedback(call)) {
         how.feedback = tw_comms_feedback(call->comm, call->type.name, call->choice->dtype,
                                          call->values, &call->dropped);
     }
     tw_comm_stats(comm, &before);
     tw_device_enter(call->comm->handle, call->comm->device);
-    status = tw_allreduce(comm, from, to, call->values, TW_SUM, &how);
+    status = tw_allreduce(comm, from, to, call->values, call->reduction, &how);
     tw_device_leave(call->comm->device);
     tw_comm_stats(comm, &after);
     pthread_mutex_unlock(&call->comm->lock);
@@ -75,7 +81,7 @@ static tw_status_t tw_allreduce_sum(tw_call_t *call, tw_comm_t *comm, const void
     return status;
 }
 
-/* MPI's own sum, in host memory. */
+/* MPI's own result, in host memory. */
 static int tw_allreduce_exact(const tw_call_t *call, const void *from, void *exact, int count,
                               MPI_Datatype datatype, MPI_Comm comm)
 {
@@ -85,11 +91,11 @@ static int tw_allreduce_exact(const tw_call_t *call, const void *from, void *exa
 
     type.device = call->on_device ? tw_device_of(comm, from) : NULL;
     if (type.device == NULL) {
-        return tw_next.Allreduce(from, exact, count, datatype, MPI_SUM, comm);
+        return tw_next.Allreduce(from, exact, count, datatype, tw_mpi_op(call->reduction), comm);
     }
     copy = tw_buffer_get(comm, (size_t)count * type.size);
     tw_form_pack(call, &type, from, (size_t)count, copy);
-    result = tw_next.Allreduce(copy, exact, count, datatype, MPI_SUM, comm);
+    result = tw_next.Allreduce(copy, exact, count, datatype, tw_mpi_op(call->reduction), comm);
     tw_buffer_put(copy);
     return result;
 }
@@ -105,7 +111,7 @@ static void tw_allreduce_verify(tw_call_t *call, const void *recvbuf, size_t cou
     tw_verify_compare(call, &errors, &type, recvbuf, count, exact);
     tw_verify_conclude(call, &errors);
     if (call->stepped &&
-        tw_state.config.error_feedback) { /* what the coarser codec lost is not the finer one's */
+        tw_call_feedback(call)) { /* what the coarser codec lost is not the finer one's */
         pthread_mutex_lock(&call->comm->lock);
         tw_device_enter(call->comm->handle, call->comm->device);
         tw_feedback_clear(tw_comms_feedback(call->comm, call->type.name, call->choice->dtype,

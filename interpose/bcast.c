@@ -37,7 +37,7 @@ static void tw_bcast_measure(tw_call_t *call, const tw_choice_t *choice, const v
     tw_type_pack(&call->type, buffer, items, exact);
     tw_form_decode(call, choice, &dense, codes, got, items);
     *errors = (tw_errors_t){0};
-    tw_errors_add(errors, call->type.kind == TW_KIND_DOUBLE, got, exact, n);
+    tw_errors_add(errors, tw_kind_dtype(call->type.kind), got, exact, n);
     tw_buffer_put(exact);
     tw_buffer_put(got);
 }

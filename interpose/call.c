@@ -13,6 +13,7 @@
 #include "interpose/recording.h"
 #include "interpose/verify.h"
 #include "runtime/base/clock.h"
+#include "runtime/transport/link/mpi_type.h"
 
 #define TW_SMALL_BYTES 4096 /* what the report calls a small message */
 
@@ -56,9 +57,12 @@ void tw_call_operation(tw_call_t *call, MPI_Op op)
 {
     if (call->type.kind == TW_KIND_WORDS) {
         tw_call_refuse(call, TW_WHY_TYPE);
-    } else if (op != MPI_SUM || !call->type.named) {
+    } else if (!call->type.named || !tw_mpi_reduction(op, &call->reduction) ||
+               (call->type.values > 1 &&
+                call->reduction != TW_SUM)) { /* of pairs of reals only sums are pairs of sums */
         tw_call_refuse(call, op == MPI_OP_NULL ? TW_WHY_ARGUMENTS : TW_WHY_OPERATION);
     }
+    call->reduces = true;
 }
 
 /* For the report; the line is written to once. */
@@ -71,21 +75,26 @@ static void tw_call_rule_used(int rule)
     }
 }
 
-/* The spec that the communicator's info, a rule or the option names; NULL and a reason for none.
- * *wide_p: it is named for doubles, by a rule that says so or by --double. */
-static const char *tw_call_spec(const tw_call_t *call, tw_kind_t kind, size_t values, bool *wide_p,
-                                tw_why_t *why)
+/* Is it named for this type, by a rule that says so or by --double? For this reduction, by a rule? */
+typedef struct tw_call_named {
+    bool type, reduction;
+} tw_call_named_t;
+
+/* The spec that the communicator's info, a rule or the option names; NULL and a reason for none. */
+static const char *tw_call_spec(const tw_call_t *call, tw_kind_t kind, size_t values,
+                                tw_call_named_t *named, tw_why_t *why)
 {
     const uint64_t        bytes = (uint64_t)values * tw_kind_size(kind);
     const tw_rule_query_t query = {.op        = call->op,
-                                   .wide      = kind == TW_KIND_DOUBLE,
+                                   .reduction = call->reduces ? (int)call->reduction : -1,
+                                   .dtype     = tw_kind_dtype(kind),
                                    .bytes     = bytes,
                                    .comm_name = call->comm->name,
                                    .ranks     = call->comm->size};
     const char           *spec;
     int                   rule;
 
-    *wide_p = tw_state.config.wide != 0;
+    *named = (tw_call_named_t){.type = tw_state.config.narrow != 0};
     if (__atomic_load_n(&tw_pcontrol_off, __ATOMIC_RELAXED)) {
         *why = TW_WHY_PCONTROL;
         return NULL;
@@ -99,7 +108,8 @@ static const char *tw_call_spec(const tw_call_t *call, tw_kind_t kind, size_t va
         *why = TW_WHY_RULE;
         tw_call_rule_used(rule);
         spec = tw_state.rules.rules[rule].spec;
-        *wide_p |= tw_state.rules.rules[rule].wide == 1;
+        named->type |= tw_state.rules.rules[rule].dtype >= 0;
+        named->reduction = tw_state.rules.rules[rule].reduction >= 0;
         return *spec == '\0' ? NULL : spec;
     }
     *why = TW_WHY_WATCHING;
@@ -116,20 +126,22 @@ static const char *tw_call_spec(const tw_call_t *call, tw_kind_t kind, size_t va
     return tw_state.config.codec;
 }
 
-static bool tw_call_means(const char *spec, tw_kind_t kind, bool wide)
+static bool tw_call_means(const char *spec, tw_kind_t kind, bool asked)
 {
-    return kind != TW_KIND_DOUBLE ||
-           tw_drop_in_means_doubles(wide, tw_choice_get(spec, TW_KIND_FLOAT)->codec != NULL);
+    return !tw_kind_is_asked(kind) ||
+           tw_drop_in_means_doubles(asked, tw_choice_get(spec, TW_KIND_f32)->codec != NULL);
 }
 
 static const tw_choice_t *tw_call_choose(const tw_call_t *call, tw_kind_t kind, size_t values,
                                          tw_why_t *why)
 {
-    bool               wide = false;
-    const char        *spec = tw_call_spec(call, kind, values, &wide, why);
+    const bool         lossy = tw_reduction_row((int)call->reduction)->lossy;
+    tw_call_named_t    named = {false, false};
+    const char        *spec  = tw_call_spec(call, kind, values, &named, why);
     const tw_choice_t *choice;
 
     if (spec == NULL) {
+        *why = *why == TW_WHY_WATCHING && !lossy ? TW_WHY_REDUCTION : *why;
         return NULL;
     }
     if (values == 0) {
@@ -137,12 +149,16 @@ static const tw_choice_t *tw_call_choose(const tw_call_t *call, tw_kind_t kind, 
         return NULL;
     }
     choice = tw_choice_get(spec, kind);
-    if (choice->codec == NULL || !tw_call_means(spec, kind, wide)) {
-        *why = kind == TW_KIND_DOUBLE ? TW_WHY_DOUBLE : TW_WHY_CODEC;
+    if (choice->codec == NULL || !tw_call_means(spec, kind, named.type)) {
+        *why = tw_kind_is_asked(kind) ? TW_WHY_DOUBLE : TW_WHY_CODEC;
         return NULL;
     }
     if (kind == TW_KIND_WORDS && !choice->exact) {
         *why = TW_WHY_TYPE;
+        return NULL;
+    }
+    if (!choice->exact && !named.reduction && !lossy) {
+        *why = TW_WHY_REDUCTION;
         return NULL;
     }
     if (choice->automatic) { /* the transport decides, which has blocking Allreduce alone */
@@ -298,16 +314,16 @@ bool tw_call_could_send(const tw_call_t *call)
 /* While watching: what each candidate would have sent. */
 static void tw_call_could(const tw_call_t *call, tw_record_t *delta, uint64_t ns)
 {
-    const bool wide = call->type.kind == TW_KIND_DOUBLE;
+    const size_t type = tw_dtype_index(tw_kind_dtype(call->type.kind));
 
     if (!tw_call_could_send(call)) {
         return;
     }
-    delta->could_bytes = call->uncompressed;
-    delta->could_wide  = wide ? call->uncompressed : 0;
-    delta->could_ns    = ns;
+    delta->could_bytes    = call->uncompressed;
+    delta->could_of[type] = call->uncompressed;
+    delta->could_ns       = ns;
     for (int c = 0, count = tw_candidates()->count; c < count; c++) {
-        delta->could[wide][c] =
+        delta->could[type][c] =
             call->could_known ? call->could[c]
                               : tw_call_would_send(call, tw_choice_candidate(c, call->type.kind));
     }

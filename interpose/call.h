@@ -28,7 +28,9 @@ typedef struct tw_call {
     bool               nonblocking;
     int                form; /* 0 usual, 1 persistent, 2 large count                           */
     tw_entry_t        *comm;
-    tw_type_t          type;   /* of the data                                                    */
+    tw_type_t          type;    /* of the data                                                    */
+    bool               reduces; /* by: */
+    tw_reduction_t     reduction;
     size_t             values; /* in the vector that would be encoded (per block, per pair)      */
     uint64_t           bytes; /* of that vector, of whatever type; the largest piece of alltoallv */
     tw_why_t           why;   /* TW_WHY_NOT: compressed                                         */
@@ -61,7 +63,7 @@ void tw_call_begin(tw_call_t *call, const void *site, int op, bool nonblocking, 
  * @return true if it is fine so far. */
 bool tw_call_vector(tw_call_t *call, MPI_Aint count, MPI_Datatype datatype);
 
-/** Only MPI_SUM on predefined types is ours. */
+/** Only the operations of base/reduction.h on predefined types are ours. */
 void tw_call_operation(tw_call_t *call, MPI_Op op);
 
 /** Device memory that we cannot use is MPI's: then all ranks of a call must have theirs there, or none.

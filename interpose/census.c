@@ -12,22 +12,17 @@
 
 enum { RUNS = 4, RUN = 64, BINADES = 60 };
 
-/* A format: bits of mantissa and exponent. */
-typedef struct tw_census_form {
-    int mantissa, exponent;
-} tw_census_form_t;
-
 typedef struct tw_census_seen {
     unsigned kinds;
     int      least, most; /* exponents of numbers that are not 0 */
     bool     any, broken; /* a number that is not 0; one that is no integer */
 } tw_census_seen_t;
 
-static void tw_census_value(uint64_t bits, tw_census_form_t form, tw_census_seen_t *seen)
+static void tw_census_value(uint64_t bits, const tw_dtype_row_t *form, tw_census_seen_t *seen)
 {
-    const uint64_t fraction = bits & ((UINT64_C(1) << form.mantissa) - 1);
-    const int      top      = (1 << form.exponent) - 1;
-    const int      biased   = (int)(bits >> form.mantissa) & top;
+    const uint64_t fraction = bits & ((UINT64_C(1) << form->fraction) - 1);
+    const int      top      = (1 << form->exponent) - 1;
+    const int      biased   = (int)(bits >> form->fraction) & top;
     const int      exponent = biased - top / 2;
 
     if (biased == 0 && fraction == 0) {
@@ -41,32 +36,42 @@ static void tw_census_value(uint64_t bits, tw_census_form_t form, tw_census_seen
     seen->least  = !seen->any || exponent < seen->least ? exponent : seen->least;
     seen->most   = !seen->any || exponent > seen->most ? exponent : seen->most;
     seen->any    = true;
-    seen->broken = seen->broken || exponent < 0 || exponent > form.mantissa ||
-                   (fraction & ((UINT64_C(1) << (form.mantissa - exponent)) - 1)) != 0;
+    seen->broken = seen->broken || exponent < 0 || exponent > form->fraction ||
+                   (fraction & ((UINT64_C(1) << (form->fraction - exponent)) - 1)) != 0;
 }
 
-unsigned tw_census_of(const void *values, size_t count, bool wide)
+static uint64_t tw_census_bits(const char *value, size_t size)
 {
-    const tw_census_form_t form = wide ? (tw_census_form_t){52, 11} : (tw_census_form_t){23, 8};
-    const size_t           size = wide ? sizeof(uint64_t) : sizeof(uint32_t);
-    const size_t           runs = count > (size_t)RUNS * RUN ? RUNS : 1;
-    const size_t           run  = runs == 1 ? count : RUN;
-    tw_census_seen_t       seen = {.kinds = 0};
+    uint64_t bits64;
+    uint32_t bits32;
+    uint16_t bits16;
+
+    switch (size) {
+    case sizeof(bits64):
+        memcpy(&bits64, value, sizeof(bits64));
+        return bits64;
+    case sizeof(bits32):
+        memcpy(&bits32, value, sizeof(bits32));
+        return bits32;
+    default:
+        memcpy(&bits16, value, sizeof(bits16));
+        return bits16;
+    }
+}
+
+unsigned tw_census_of(const void *values, size_t count, tw_dtype_t dtype)
+{
+    const tw_dtype_row_t *form = tw_dtype_row(dtype);
+    const size_t          runs = count > (size_t)RUNS * RUN ? RUNS : 1;
+    const size_t          run  = runs == 1 ? count : RUN;
+    tw_census_seen_t      seen = {.kinds = 0};
 
     for (size_t r = 0; r < runs; r++) {
         const size_t first = runs == 1 ? 0 : (count - run) / (runs - 1) * r;
 
         for (size_t i = first; i < first + run; i++) {
-            uint64_t bits   = 0;
-            uint32_t narrow = 0;
-
-            if (wide) {
-                memcpy(&bits, (const char *)values + i * size, sizeof(bits));
-            } else {
-                memcpy(&narrow, (const char *)values + i * size, sizeof(narrow));
-                bits = narrow;
-            }
-            tw_census_value(bits, form, &seen);
+            tw_census_value(tw_census_bits((const char *)values + i * form->bytes, form->bytes),
+                            form, &seen);
         }
     }
     if (seen.any && !seen.broken) {

@@ -23,10 +23,10 @@ static tw_choice_t *tw_choice_make(const char *spec, tw_kind_t kind)
     }
     memcpy(made->spec, spec, strlen(spec));
     made->kind  = kind;
-    made->dtype = kind == TW_KIND_DOUBLE ? TW_F64 : TW_F32;
+    made->dtype = tw_kind_dtype(kind);
     status      = tw_codec_create(&tw_state.context, spec, made->dtype, &made->codec, NULL, 0);
-    if (status != TW_OK && status != TW_ERR_NO_MEMORY && kind == TW_KIND_DOUBLE &&
-        tw_state.config.wide) { /* no form for doubles */
+    if (status != TW_OK && status != TW_ERR_NO_MEMORY && tw_kind_is_asked(kind) &&
+        tw_state.config.narrow) { /* no form for doubles */
         made->dtype  = TW_F32;
         made->narrow = true;
         status       = tw_codec_create(&tw_state.context, spec, made->dtype, &made->codec, NULL, 0);
@@ -82,8 +82,8 @@ tw_status_t tw_choice_check(const char *spec, char *why, size_t size)
     tw_codec_t *codec  = NULL;
     tw_status_t status = tw_codec_create(&tw_state.context, spec, TW_F32, &codec, why, size);
 
-    if (status != TW_OK && status != TW_ERR_NO_MEMORY) {
-        status = tw_codec_create(&tw_state.context, spec, TW_F64, &codec, NULL, 0);
+    for (size_t t = 0; t < TW_DTYPE_ROWS && status != TW_OK && status != TW_ERR_NO_MEMORY; t++) {
+        status = tw_codec_create(&tw_state.context, spec, tw_dtypes[t], &codec, NULL, 0);
     }
     tw_codec_destroy(codec);
     return status;
@@ -101,10 +101,10 @@ static const tw_choice_t *tw_choice_candidate_make(int c, tw_kind_t kind)
     const char        *spec   = tw_candidates()->row[c].spec;
     const tw_choice_t *choice = tw_choice_get(spec, kind);
 
-    if (choice->codec != NULL || kind != TW_KIND_DOUBLE) {
+    if (choice->codec != NULL || !tw_kind_is_asked(kind)) {
         return choice;
     }
-    choice = tw_choice_get(spec, TW_KIND_FLOAT);
+    choice = tw_choice_get(spec, TW_KIND_f32);
     pthread_mutex_lock(&tw_state.lock);
     if (narrow[c].codec == NULL) {
         narrow[c]        = *choice;

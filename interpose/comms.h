@@ -33,7 +33,8 @@ typedef struct tw_entry_feedback {
 typedef struct tw_entry_level {
     struct tw_entry_level *next;
     tw_rule_op_t           op;
-    bool                   wide;
+    tw_dtype_t             dtype;
+    tw_reduction_t         reduction;
     uint64_t               count; /* values; 0 where counts may differ between ranks */
     uint64_t               calls;
     char                   spec[TW_RULE_SPEC_MAX]; /* in use; "" is off */
@@ -83,8 +84,8 @@ tw_feedback_t *tw_comms_feedback(tw_entry_t *entry, const char *type, tw_dtype_t
 
 /* The level of a kind of call, made with `spec` at first use. Those that were not used for
  * longest go, on all ranks alike, and begin anew. */
-tw_entry_level_t *tw_comms_level(tw_entry_t *entry, tw_rule_op_t op, bool wide, uint64_t count,
-                                 const char *spec);
+tw_entry_level_t *tw_comms_level(tw_entry_t *entry, tw_rule_op_t op, tw_dtype_t dtype,
+                                 tw_reduction_t reduction, uint64_t count, const char *spec);
 
 /* The program frees the communicator: call before it does. Collective where the program's call is.
  */

@@ -8,6 +8,7 @@
 #include "interpose/form.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/fpmode.h"
+#include "runtime/codec/combine.h"
 
 /* ---- double to float and back, whatever the caller's rounding -------------------------------- */
 
@@ -129,11 +130,18 @@ void tw_form_decode_sum(tw_call_t *call, const tw_choice_t *choice, const tw_typ
     const size_t   n       = items * type->values;
     tw_landing_t   landing = tw_landing_make(call, choice, type, buffer, items);
 
+    const tw_reduction_row_t *reduction = tw_reduction_row((int)call->reduction);
+    const size_t              tile      = tw_codec_tile(choice->codec, reduction);
+    void *const               tiled     = ranks > 1 && tile > 0
+                                              ? tw_buffer_get(call->comm->handle, tile * tw_dtype_size(choice->dtype))
+                                              : NULL;
+
     tw_codec_decode(choice->codec, &tw_state.exec, codes, n, landing.values);
     for (int r = 1; r < ranks; r++) {
-        tw_codec_decode_add(choice->codec, &tw_state.exec, (const char *)codes + (size_t)r * stride,
-                            n, landing.values);
+        tw_codec_decode_combine(choice->codec, &tw_state.exec, reduction,
+                                (const char *)codes + (size_t)r * stride, n, tiled, landing.values);
     }
+    tw_buffer_put(tiled);
     tw_landing_leave(call, &landing, type, buffer, items);
     call->decode_ns += tw_clock_ns() - start;
 }

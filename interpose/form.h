@@ -18,7 +18,7 @@ void tw_form_encode(tw_call_t *call, const tw_choice_t *choice, const tw_type_t 
 void tw_form_decode(tw_call_t *call, const tw_choice_t *choice, const tw_type_t *type,
                     const void *codes, void *buffer, size_t items);
 
-/* The sum, in rank order, of `ranks` vectors of codes that lie `stride` bytes apart. */
+/* What the call's reduction makes, in rank order, of `ranks` vectors of codes that lie `stride` bytes apart. */
 void tw_form_decode_sum(tw_call_t *call, const tw_choice_t *choice, const tw_type_t *type,
                         const void *codes, size_t stride, int ranks, void *buffer, size_t items);
 

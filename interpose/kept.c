@@ -18,7 +18,7 @@
 
 static uint64_t tw_feedback_bytes(const tw_entry_feedback_t *f)
 {
-    return f->count * (f->dtype == TW_F64 ? sizeof(double) : sizeof(float));
+    return f->count * tw_dtype_size(f->dtype);
 }
 
 static void tw_feedbacks_drop(tw_entry_t *entry, tw_entry_feedback_t **at)
@@ -90,7 +90,7 @@ tw_feedback_t *tw_comms_feedback(tw_entry_t *entry, const char *type, tw_dtype_t
     if (made == NULL) {
         tw_give_up(entry->handle, "no memory for error feedback");
     }
-    snprintf(name, sizeof(name), "%s-%" PRIu64, dtype == TW_F64 ? "double" : "float", count);
+    snprintf(name, sizeof(name), "%s-%" PRIu64, tw_dtype_name(dtype), count);
     snprintf(made->type, sizeof(made->type), "%s", type);
     made->count = count;
     made->dtype = dtype;
@@ -109,14 +109,15 @@ tw_feedback_t *tw_comms_feedback(tw_entry_t *entry, const char *type, tw_dtype_t
 
 #define TW_LEVELS_MOST 4096 /* of a communicator */
 
-tw_entry_level_t *tw_comms_level(tw_entry_t *entry, tw_rule_op_t op, bool wide, uint64_t count,
-                                 const char *spec)
+tw_entry_level_t *tw_comms_level(tw_entry_t *entry, tw_rule_op_t op, tw_dtype_t dtype,
+                                 tw_reduction_t reduction, uint64_t count, const char *spec)
 {
     tw_entry_level_t *level, **at = &entry->levels;
 
     for (int kept = 0; *at != NULL; kept++) {
         level = *at;
-        if (level->op == op && level->wide == wide && level->count == count) {
+        if (level->op == op && level->dtype == dtype && level->reduction == reduction &&
+            level->count == count) {
             *at           = level->next;
             level->next   = entry->levels;
             entry->levels = level;
@@ -133,9 +134,10 @@ tw_entry_level_t *tw_comms_level(tw_entry_t *entry, tw_rule_op_t op, bool wide, 
     if (level == NULL) {
         tw_give_up(entry->handle, "no memory for the error contract");
     }
-    level->op    = op;
-    level->wide  = wide;
-    level->count = count;
+    level->op        = op;
+    level->dtype     = dtype;
+    level->reduction = reduction;
+    level->count     = count;
     snprintf(level->spec, sizeof(level->spec), "%s", spec);
     level->next   = entry->levels;
     entry->levels = level;

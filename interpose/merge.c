@@ -26,11 +26,14 @@ void tw_record_merge(tw_record_t *a, const tw_record_t *b)
         a->why_bytes[i] += b->why_bytes[i];
     }
     for (int i = 0; i < TW_CANDIDATES_MAX && b->could_bytes > 0; i++) {
-        a->could[0][i] += b->could[0][i];
-        a->could[1][i] += b->could[1][i];
+        for (int t = 0; t < TW_DTYPE_ROWS; t++) {
+            a->could[t][i] += b->could[t][i];
+        }
     }
     a->could_bytes += b->could_bytes;
-    a->could_wide += b->could_wide;
+    for (int t = 0; t < TW_DTYPE_ROWS; t++) {
+        a->could_of[t] += b->could_of[t];
+    }
     a->could_ns += b->could_ns;
     a->verified += b->verified;
     a->verified_ns += b->verified_ns;

@@ -141,9 +141,9 @@ bool tw_message_of(tw_message_t *message, const void *site, unsigned what, const
         count > 0 && !tw_message_to_self(dest, comm) ? (uint64_t)count * type->size : 0;
     message->offset   = tw_is_recording() ? tw_message_offset(dest, comm) : 0;
     message->elements = (int)type->elements;
-    message->wide     = type->kind == TW_KIND_DOUBLE;
+    message->dtype    = tw_kind_dtype(type->kind);
     message->count    = count > 0 ? (size_t)count * type->values : 0;
-    message->values   = type->dense && (message->wide || type->kind == TW_KIND_FLOAT) ? buf : NULL;
+    message->values   = type->dense && tw_kind_is_values(type->kind) ? buf : NULL;
     return true;
 }
 
@@ -158,7 +158,7 @@ static __attribute__((noinline)) void tw_message_look_into(const tw_message_t *m
     if (message->count == 0 || tw_owner_of(message->values) != TW_OWNER_HOST) {
         return;
     }
-    kinds = tw_census_of(message->values, message->count, message->wide);
+    kinds = tw_census_of(message->values, message->count, message->dtype);
     __atomic_fetch_add(&record->looked, 1, __ATOMIC_RELAXED);
     for (int i = 0; i < TW_CENSUS; i++) {
         __atomic_fetch_add(&record->census[i], kinds >> i & 1, __ATOMIC_RELAXED);

@@ -24,7 +24,7 @@ typedef struct tw_message {
     uint64_t     bytes;
     const void  *values;
     size_t       count;
-    bool         wide;     /* doubles */
+    tw_dtype_t   dtype;    /* of the values */
     int          offset;   /* while recording: from this rank to the other; 0: not known */
     int          elements; /* tw_elements_t */
 } tw_message_t;

@@ -24,8 +24,8 @@ static bool tw_words_of_named(MPI_Datatype datatype, size_t size)
  * library was built for, and a library may lack some: MPI_DATATYPE_NULL. */
 static tw_kind_t tw_kind_of_named(MPI_Datatype datatype, size_t size, size_t *values_p)
 {
-    const MPI_Datatype reals[] = {MPI_FLOAT, MPI_DOUBLE, MPI_REAL,
-                                  MPI_REAL4, MPI_REAL8,  MPI_DOUBLE_PRECISION};
+#define TW_REALS(dtype, row, ...) __VA_ARGS__,
+    const MPI_Datatype reals[] = {TW_DTYPES(TW_REALS)};
     const MPI_Datatype pairs[] = {MPI_C_FLOAT_COMPLEX,   MPI_C_DOUBLE_COMPLEX,   MPI_COMPLEX,
                                   MPI_COMPLEX8,          MPI_COMPLEX16,          MPI_DOUBLE_COMPLEX,
                                   MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_2REAL,
@@ -39,11 +39,10 @@ static tw_kind_t tw_kind_of_named(MPI_Datatype datatype, size_t size, size_t *va
         parts = datatype == pairs[i] ? 2 : 0;
     }
     *values_p = parts;
-    if (parts > 0 && size == parts * sizeof(float)) {
-        return TW_KIND_FLOAT;
-    }
-    if (parts > 0 && size == parts * sizeof(double)) {
-        return TW_KIND_DOUBLE;
+    for (int i = 0; i < TW_DTYPE_ROWS && parts > 0; i++) {
+        if (size == parts * tw_dtype_size(tw_dtypes[i])) {
+            return (tw_kind_t)(i + 1);
+        }
     }
     if (parts == 0 && tw_words_of_named(datatype, size)) {
         *values_p = size / sizeof(float);
@@ -85,13 +84,13 @@ static void tw_type_name(MPI_Datatype datatype, tw_type_t *type)
     char name[MPI_MAX_OBJECT_NAME] = "";
     int  length                    = 0;
 
-    if (type->kind == TW_KIND_FLOAT || type->kind == TW_KIND_DOUBLE) {
+    if (tw_kind_is_values(type->kind)) {
         const bool complex =
             type->values == 2 && datatype != MPI_2REAL && datatype != MPI_2DOUBLE_PRECISION;
 
-        type->elements = type->kind == TW_KIND_FLOAT ? TW_ELEMENTS_FLOAT : TW_ELEMENTS_DOUBLE;
-        snprintf(type->name, sizeof(type->name), "%s%s",
-                 type->kind == TW_KIND_FLOAT ? "float" : "double", complex ? " complex" : "");
+        type->elements = (tw_elements_t)type->kind;
+        snprintf(type->name, sizeof(type->name), "%s%s", tw_elements_text(type->elements),
+                 complex ? " complex" : "");
     } else if (tw_next.Type_get_name(datatype, name, &length) == MPI_SUCCESS && length > 0) {
         snprintf(type->name, sizeof(type->name), "%.23s", name);
         type->elements = tw_elements_of_name(name);

@@ -10,6 +10,7 @@
 #include "interpose/next.h"
 #include "interpose/state.h"
 #include "interpose/types.h"
+#include "runtime/transport/link/mpi_type.h"
 
 /* MPI_Pack counts bytes in ints, and MPICH's refuses MPI_BOTTOM. A message to oneself, the
  * program's type on one side and values alone on the other, can do both. One thread at a time, or
@@ -18,11 +19,9 @@ static bool tw_type_by_message(const tw_type_t *type, void *buffer, size_t count
                                bool pack)
 {
     static pthread_mutex_t lock   = PTHREAD_MUTEX_INITIALIZER;
-    const bool             known  = type->kind == TW_KIND_FLOAT || type->kind == TW_KIND_DOUBLE;
+    const bool             known  = tw_kind_is_values(type->kind);
     const size_t           width  = known ? tw_kind_size(type->kind) : 1;
-    const MPI_Datatype     single = !known                         ? MPI_BYTE
-                                    : type->kind == TW_KIND_DOUBLE ? MPI_DOUBLE
-                                                                   : MPI_FLOAT;
+    const MPI_Datatype     single = known ? tw_mpi_type(tw_kind_dtype(type->kind)) : MPI_BYTE;
     const size_t           values = count * type->size / width;
     int                    result;
 

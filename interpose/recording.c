@@ -38,7 +38,8 @@ static bool tw_recording_key_of(const tw_call_t *call, tw_recording_key_t *key, 
         [TW_WATCHED_SCATTER]           = {true, TW_OPERATION_BCAST, false},
     };
     const bool plain = call->why == TW_WHY_TYPE || call->why == TW_WHY_OPERATION ||
-                       call->why == TW_WHY_COLLECTIVE || call->why == TW_WHY_FORM;
+                       call->why == TW_WHY_REDUCTION || call->why == TW_WHY_COLLECTIVE ||
+                       call->why == TW_WHY_FORM;
     const int size = call->comm != NULL ? call->comm->size : 0;
 
     if (size == 0 || !table[call->op].known ||
@@ -56,10 +57,9 @@ static bool tw_recording_key_of(const tw_call_t *call, tw_recording_key_t *key, 
                                 .stride = (uint32_t)tw_comms_stride(call->comm),
                                 .kind = call->nonblocking ? TW_RECORDING_START : TW_RECORDING_CALL,
                                 .operation = table[call->op].operation,
-                                .type      = plain                              ? TW_RECORDING_OTHER
-                                             : call->type.kind == TW_KIND_FLOAT ? TW_RECORDING_FLOAT
-                                             : call->type.kind == TW_KIND_DOUBLE ? TW_RECORDING_DOUBLE
-                                                                                 : TW_RECORDING_OTHER,
+                                .type      = !plain && tw_kind_is_values(call->type.kind)
+                                                 ? (uint8_t)call->type.kind
+                                                 : TW_ELEMENTS_OTHER,
                                 .python    = call->python != NULL};
     if (table[call->op].pairs) {
         *bytes     = size > 1 ? (double)call->uncompressed / (size - 1) : 0.0;

@@ -260,15 +260,17 @@ void tw_recording_sent(const void *site, bool python, int offset, uint64_t bytes
         return;
     }
     if (round->count++ == 0) {
-        to->count     = 0;
-        round->wide   = true;
-        round->plain  = false;
-        round->site   = (uint64_t)(uintptr_t)site;
-        round->python = python;
+        to->count       = 0;
+        round->elements = elements;
+        round->site     = (uint64_t)(uintptr_t)site;
+        round->python   = python;
     }
     round->sent = true;
-    round->wide &= elements == TW_ELEMENTS_DOUBLE;
-    round->plain |= elements != TW_ELEMENTS_DOUBLE && elements != TW_ELEMENTS_FLOAT;
+    if (!tw_elements_are_values((tw_elements_t)elements)) {
+        round->elements = TW_ELEMENTS_OTHER;
+    } else if (round->elements != elements && round->elements != TW_ELEMENTS_OTHER) {
+        round->elements = TW_ELEMENTS_f32;
+    }
     while (i < to->count && to->offset[i] != offset) {
         i++;
     }
@@ -339,9 +341,7 @@ void tw_recording_add_messages(void)
         key.site   = round->site;
         key.python = round->python;
         key.stride = tw_recording_place(&round->to);
-        key.type   = round->plain  ? TW_RECORDING_OTHER
-                     : round->wide ? TW_RECORDING_DOUBLE
-                                   : TW_RECORDING_FLOAT;
+        key.type   = (uint8_t)round->elements;
         tw_recording.message_ns += round->in_ns;
         for (int i = 0; i < round->to.count; i++) {
             bytes += round->to.bytes[i];

@@ -44,10 +44,10 @@ typedef struct tw_recording_started {
  * that ranks that send nothing are like others. */
 #define TW_RECORDING_PLACES 256 /* sets of neighbours */
 typedef struct tw_recording_round {
-    bool     sent;        /* by the call at hand                                        */
-    bool     under_way;   /* nothing was completed since                                */
-    bool     wide, plain; /* all are doubles; some are neither these nor floats         */
-    bool     python;      /* site: of the first one                                     */
+    bool     sent;      /* by the call at hand                                        */
+    bool     under_way; /* nothing was completed since                                */
+    int      elements;  /* tw_elements_t of all; of several types of values, floats    */
+    bool     python;    /* site: of the first one                                     */
     uint64_t site, count;
     uint64_t before_ns,
         beside_ns; /* of computing: not beside messages that are under way; beside them */

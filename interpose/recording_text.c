@@ -30,8 +30,6 @@ static const char *const tw_recording_operations[TW_OPERATIONS + 1] = {
     [TW_OPERATION_ALLTOALL]       = "alltoall",
     [TW_RECORDING_MESSAGES]       = "messages"};
 
-static const char *const tw_recording_types[] = {"float", "double", "other"};
-
 typedef struct tw_recording_writer {
     const tw_recording_job_t *job;
     FILE                     *to;
@@ -84,10 +82,15 @@ static void tw_recording_name(const tw_recording_writer_t *w, uint32_t id, char 
     }
 }
 
+static double tw_recording_size(tw_elements_t elements)
+{
+    return tw_elements_are_values(elements) ? (double)tw_dtype_size(tw_dtypes[elements - 1]) : 4.0;
+}
+
 /* Values of a run; bytes / 4 of what are none. */
 static void tw_recording_count(const tw_recording_word_t *word, char *text)
 {
-    const double size  = word->key.type == TW_RECORDING_DOUBLE ? 8.0 : 4.0;
+    const double size  = tw_recording_size((tw_elements_t)word->key.type);
     const double bytes = word->key.bytes != TW_RECORDING_VARIES ? (double)word->key.bytes
                          : word->runs > 0                       ? word->bytes / (double)word->runs
                                                                 : 0.0;
@@ -163,8 +166,8 @@ static void tw_recording_exchange(tw_recording_writer_t *w, int depth, uint32_t 
     fprintf(w->to, "{%s=\"%s\";name=\"%s\";count=%s;",
             key->kind == TW_RECORDING_CALL ? "call" : "start",
             tw_recording_operations[key->operation], name, count);
-    if (key->type != TW_RECORDING_FLOAT) {
-        fprintf(w->to, "type=\"%s\";", tw_recording_types[key->type]);
+    if (key->type != TW_ELEMENTS_f32) {
+        fprintf(w->to, "type=\"%s\";", tw_elements_text((tw_elements_t)key->type));
     }
     if (key->operation == TW_RECORDING_MESSAGES) {
         tw_recording_to(w, word);

@@ -19,12 +19,6 @@ typedef enum tw_recording_kind {
     TW_RECORDING_WAIT
 } tw_recording_kind_t;
 
-typedef enum tw_recording_type {
-    TW_RECORDING_FLOAT,
-    TW_RECORDING_DOUBLE,
-    TW_RECORDING_OTHER
-} tw_recording_type_t;
-
 #define TW_RECORDING_MESSAGES TW_OPERATIONS
 #define TW_RECORDING_VARIES   UINT64_MAX /* of bytes: they do not tell words apart, a sum is kept */
 #define TW_RECORDING_NO_ID    UINT32_MAX
@@ -48,7 +42,7 @@ typedef struct tw_recording_key {
     uint8_t  kind;   /* tw_recording_kind_t                                                     */
     uint8_t  operation; /* tw_operation_t, or TW_RECORDING_MESSAGES, to the neighbours with the
                            number `stride`, or, 0, to none */
-    uint8_t  type;      /* tw_recording_type_t */
+    uint8_t  type;      /* tw_elements_t: values, or other ones */
     uint8_t  python;    /* site is a line of Python */
 } tw_recording_key_t;
 

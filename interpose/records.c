@@ -25,9 +25,16 @@
 #define TW_TEXT(name, text) text,
 const char *const tw_why_texts[TW_WHY_COUNT]         = {TW_WHY_LIST(TW_TEXT)};
 const char *const tw_traffic_kind_texts[TW_TRAFFICS] = {TW_TRAFFIC_LIST(TW_TEXT)};
-const char *const tw_elements_texts[TW_ELEMENTS]     = {TW_ELEMENTS_LIST(TW_TEXT)};
 const char *const tw_census_texts[TW_CENSUS]         = {TW_CENSUS_LIST(TW_TEXT)};
 #undef TW_TEXT
+
+const char *tw_elements_text(tw_elements_t elements)
+{
+    return elements == TW_ELEMENTS_INTEGERS   ? "integer"
+           : elements == TW_ELEMENTS_BYTES    ? "byte"
+           : tw_elements_are_values(elements) ? tw_dtype_name(tw_dtypes[elements - 1])
+                                              : "other";
+}
 
 tw_traffic_kind_t tw_traffic_kind_of(int op)
 {
@@ -74,24 +81,26 @@ static void tw_candidates_make(void)
     tw_candidates_t        *made = &tw_candidates_made;
     const tw_codec_offer_t *offer;
 
-    for (int wide = 0; wide < 2; wide++) {
-        const tw_dtype_t dtype = wide ? TW_F64 : TW_F32;
-
-        for (size_t i = 0; (offer = tw_codec_offer(TW_OFFER_REPORT, dtype, i)) != NULL; i++) {
+    for (size_t t = 0; t < TW_DTYPE_ROWS; t++) {
+        for (size_t i = 0; (offer = tw_codec_offer(TW_OFFER_REPORT, tw_dtypes[t], i)) != NULL;
+             i++) {
             tw_candidate_t *row = tw_candidate_of(made, offer->spec);
 
             if (row != NULL) {
-                row->to[wide] = offer->to;
+                row->to[t] = offer->to;
             }
         }
     }
     for (int c = 0; c < made->count; c++) {
         tw_candidate_t *row = &made->row[c];
 
-        row->error[0] = row->to[0] != 0 ? tw_candidate_error(row->spec, TW_F32) : (double)NAN;
-        row->error[1] = tw_candidate_error(row->spec, TW_F64);
-        if (isnan(row->error[1])) {
-            row->error[1] = row->error[0];
+        for (size_t t = 0; t < TW_DTYPE_ROWS; t++) {
+            const bool as_is = row->to[t] != 0 || !tw_dtype_row(tw_dtypes[t])->in_f32;
+
+            row->error[t] = as_is ? tw_candidate_error(row->spec, tw_dtypes[t]) : (double)NAN;
+            if (isnan(row->error[t])) { /* by float32, the first of the list */
+                row->error[t] = row->error[0];
+            }
         }
     }
 }

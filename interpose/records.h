@@ -13,6 +13,7 @@
 
 #include <thinwire/status.h>
 
+#include "runtime/base/dtype.h"
 #include "runtime/codec/offers.h"
 #include "runtime/policy/rules.h"
 
@@ -24,7 +25,8 @@
     X(TYPE, "type is not all float32 or double")                                                   \
     X(DOUBLE, "double (see --double)")                                                             \
     X(CODEC, "the codec has no form for this type")                                                \
-    X(OPERATION, "operation is not MPI_SUM on a predefined type")                                  \
+    X(OPERATION, "operation is not MPI_SUM, MAX, MIN or PROD of a predefined type")                \
+    X(REDUCTION, "MPI_MAX, MIN or PROD (a rule must name it)")                                     \
     X(RULE, "a rule says off")                                                                     \
     X(NO_RULE, "no rule matches")                                                                  \
     X(INFO, "the communicator's thinwire_codec says off")                                          \
@@ -118,21 +120,23 @@ extern const char *const tw_traffic_kind_texts[TW_TRAFFICS];
 tw_traffic_kind_t tw_traffic_kind_of(int op);
 
 /* What travels; mixed derived types are other ones. */
-#define TW_ELEMENTS_LIST(X)                                                                        \
-    X(OTHER, "other")                                                                              \
-    X(FLOAT, "float")                                                                              \
-    X(DOUBLE, "double")                                                                            \
-    X(INTEGERS, "integer")                                                                         \
-    X(BYTES, "byte")
-
 typedef enum tw_elements {
-#define X(name, text) TW_ELEMENTS_##name,
-    TW_ELEMENTS_LIST(X)
-#undef X
-        TW_ELEMENTS
+    TW_ELEMENTS_OTHER,
+#define TW_ELEMENTS_OF(dtype, row, ...) TW_ELEMENTS_##row,
+    TW_DTYPES(TW_ELEMENTS_OF)
+#undef TW_ELEMENTS_OF
+        TW_ELEMENTS_INTEGERS,
+    TW_ELEMENTS_BYTES,
+    TW_ELEMENTS
 } tw_elements_t;
 
-extern const char *const tw_elements_texts[TW_ELEMENTS];
+const char *tw_elements_text(tw_elements_t elements);
+
+/* Are they values of a type? */
+static inline bool tw_elements_are_values(tw_elements_t elements)
+{
+    return elements > TW_ELEMENTS_OTHER && elements < TW_ELEMENTS_INTEGERS;
+}
 
 /* What messages of floats and doubles hold that may be no numbers. */
 #define TW_CENSUS_LIST(X)                                                                          \
@@ -151,15 +155,15 @@ typedef enum tw_census {
 extern const char *const tw_census_texts[TW_CENSUS];
 
 /* A bit for each that some of these values are, or all in the case of integers. */
-unsigned tw_census_of(const void *values, size_t count, bool wide);
+unsigned tw_census_of(const void *values, size_t count, tw_dtype_t dtype);
 
 /* What could have been used, of what codecs offer to reports: the rows of a watching report. */
 #define TW_CANDIDATES_MAX 16
 typedef struct tw_candidate {
     const char *spec;
-    unsigned    to[2];    /* tw_offer_to_t of floats and of doubles, 0: not offered           */
-    double      error[2]; /* tw_codec_traits_t.max_error of them, by --double where a codec has
-                               no form for doubles; NaN: it has none for floats                    */
+    unsigned    to[TW_DTYPE_ROWS];    /* tw_offer_to_t, 0: not offered, of each element type    */
+    double      error[TW_DTYPE_ROWS]; /* tw_codec_traits_t.max_error of it, by --double where a
+                               codec has no form for it; NaN: it has none for floats, either       */
 } tw_candidate_t;
 
 typedef struct tw_candidates {
@@ -200,12 +204,11 @@ typedef struct tw_record {
     uint64_t small_ns;
     uint64_t why[TW_WHY_COUNT];       /* calls, by reason; why[NOT] were compressed             */
     uint64_t why_bytes[TW_WHY_COUNT]; /* uncompressed, by reason                                */
-    uint64_t could[2][TW_CANDIDATES_MAX]; /* bytes that would be sent with each candidate in the
-                                           calls of floats and of doubles that were eligible (why
-                                           WATCHING), else 0 */
+    uint64_t could[TW_DTYPE_ROWS][TW_CANDIDATES_MAX]; /* bytes that would be sent with each
+                    candidate in the calls of each type that were eligible (why WATCHING), else 0  */
     uint64_t could_bytes; /* uncompressed, in those calls                              */
-    uint64_t could_wide;  /* those of doubles among them                            */
-    uint64_t could_ns;    /* time in those calls                                    */
+    uint64_t could_of[TW_DTYPE_ROWS]; /* those of each type among them                  */
+    uint64_t could_ns;                /* time in those calls                                    */
     uint64_t verified;    /* calls whose error was measured                                      */
     uint64_t verified_ns; /* time of the compressed collective in verified calls ...             */
     uint64_t exact_ns;    /* ... and of the exact one beside it, which time_ns does not hold: the

@@ -9,6 +9,7 @@
 #include "interpose/transfer.h"
 #include "interpose/handlers.h"
 #include "interpose/next.h"
+#include "runtime/transport/link/mpi_type.h"
 
 static int tw_reduce_move(const tw_transfer_t *x, MPI_Request *request)
 {
@@ -20,8 +21,8 @@ static int tw_reduce_move(const tw_transfer_t *x, MPI_Request *request)
 
 static int tw_reduce_exact(const tw_transfer_t *x, const void *input, void *exact)
 {
-    return tw_next.Reduce(input, exact, (int)x->send.block->items, x->send.type.handle, MPI_SUM,
-                          x->root, x->call->comm->handle);
+    return tw_next.Reduce(input, exact, (int)x->send.block->items, x->send.type.handle,
+                          tw_mpi_op(x->call->reduction), x->root, x->call->comm->handle);
 }
 
 /* The root alone sees the error; nothing more is exchanged. */

@@ -224,8 +224,7 @@ static void tw_json_row(tw_json_t *json, const tw_report_about_t *about, const t
     tw_json_count(json, "offset", record->key.offset);
     tw_json_text(json, "operation", operation);
     tw_json_text(json, "traffic", tw_traffic_kind_texts[tw_traffic_kind_of(record->key.op)]);
-    tw_json_text(json, "elements",
-                 tw_elements_texts[record->key.elements < TW_ELEMENTS ? record->key.elements : 0]);
+    tw_json_text(json, "elements", tw_elements_text((tw_elements_t)record->key.elements));
     tw_json_flag(json, "nonblocking", record->key.nonblocking != 0);
     tw_json_field(json, "type", record->key.type, sizeof(record->key.type));
     tw_json_field(json, "comm", record->key.comm, sizeof(record->key.comm));
@@ -241,7 +240,7 @@ static void tw_json_candidates(tw_json_t *json, const tw_report_about_t *about,
     tw_json_open(json, "candidates", '[');
     for (int c = 0; c < tw_candidates()->count; c++) {
         const tw_candidate_t *candidate = &tw_candidates()->row[c];
-        const uint64_t        bytes     = sum->could[0][c] + sum->could[1][c];
+        const uint64_t        bytes     = tw_report_could(sum, c);
 
         tw_json_open(json, NULL, '{');
         tw_json_text(json, "codec", candidate->spec);
@@ -251,9 +250,13 @@ static void tw_json_candidates(tw_json_t *json, const tw_report_about_t *about,
                        ((double)sum->could_bytes - (double)bytes) /
                            (double)(sum->uncompressed > 0 ? sum->uncompressed : 1));
         tw_json_number(json, "seconds", tw_report_seconds(about, sum->could_ns));
-        tw_json_flag(json, "needs_double", sum->could_wide > 0);
-        tw_json_number(json, "float_error", candidate->error[0]);
-        tw_json_number(json, "double_error", candidate->error[1]);
+        tw_json_flag(json, "needs_double", tw_report_asked(sum) > 0);
+        for (size_t t = 0; t < TW_DTYPE_ROWS; t++) {
+            char key[32];
+
+            snprintf(key, sizeof(key), "%s_error", tw_dtype_name(tw_dtypes[t]));
+            tw_json_number(json, key, candidate->error[t]);
+        }
         tw_json_close(json, '}');
     }
     tw_json_close(json, ']');
@@ -276,7 +279,7 @@ static void tw_json_traffic(tw_json_t *json, const tw_record_t *records, size_t 
                        (double)sums[t].bytes /
                            (double)(sum->uncompressed > 0 ? sum->uncompressed : 1));
         for (int e = 0; e < TW_ELEMENTS; e++) {
-            tw_json_count(json, tw_elements_texts[e], sums[t].elements[e]);
+            tw_json_count(json, tw_elements_text((tw_elements_t)e), sums[t].elements[e]);
         }
         tw_json_close(json, '}');
     }

@@ -182,6 +182,26 @@ bool tw_report_watching(const tw_report_about_t *about)
     return about->codec == NULL || about->codec[0] == '\0';
 }
 
+uint64_t tw_report_could(const tw_record_t *sum, int candidate)
+{
+    uint64_t bytes = 0;
+
+    for (int t = 0; t < TW_DTYPE_ROWS; t++) {
+        bytes += sum->could[t][candidate];
+    }
+    return bytes;
+}
+
+uint64_t tw_report_asked(const tw_record_t *sum)
+{
+    uint64_t bytes = 0;
+
+    for (int t = 0; t < TW_DTYPE_ROWS; t++) {
+        bytes += tw_dtype_row(tw_dtypes[t])->in_f32 ? 0 : sum->could_of[t];
+    }
+    return bytes;
+}
+
 double tw_report_seconds(const tw_report_about_t *about, uint64_t ns)
 {
     return (double)ns * 1e-9 / (about->heard > 0 ? about->heard : 1);

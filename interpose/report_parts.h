@@ -61,6 +61,12 @@ bool tw_report_watching(const tw_report_about_t *about);
 /* Nanoseconds of all ranks as seconds of one. */
 double tw_report_seconds(const tw_report_about_t *about, uint64_t ns);
 
+/* Bytes that would be sent with a candidate, of all types. */
+uint64_t tw_report_could(const tw_record_t *sum, int candidate);
+
+/* Of the calls that could be compressed: uncompressed bytes of types that --double asks for. */
+uint64_t tw_report_asked(const tw_record_t *sum);
+
 /* The line that says what it was good for, without a line break; 240 bytes are enough. */
 void tw_report_verdict(const tw_report_about_t *about, const tw_record_t *sum, char *text,
                        size_t size);

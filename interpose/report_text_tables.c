@@ -66,15 +66,17 @@ static void tw_cell_text(char *cell, const char *text, size_t width)
 
 void tw_text_traffic(tw_text_report_t *report)
 {
-    static const char *const   headings[] = {"traffic",      "calls",    "MB",
-                                             "of all bytes", "float MB", "double MB",
-                                             "integer MB",   "byte MB",  "other MB"};
-    static const tw_elements_t columns[]  = {TW_ELEMENTS_FLOAT, TW_ELEMENTS_DOUBLE,
-                                             TW_ELEMENTS_INTEGERS, TW_ELEMENTS_BYTES,
-                                             TW_ELEMENTS_OTHER};
-    tw_text_table_t           *table      = tw_text_new_table(report, 9, 1, 0, headings);
-    tw_traffic_kind_sum_t      sums[TW_TRAFFICS];
+    const char           *headings[4 + TW_ELEMENTS] = {"traffic", "calls", "MB", "of all bytes"};
+    char                  names[TW_ELEMENTS][32];
+    tw_text_table_t      *table;
+    tw_traffic_kind_sum_t sums[TW_TRAFFICS];
 
+    for (int i = 0; i < TW_ELEMENTS; i++) { /* other ones are the last */
+        snprintf(names[i], sizeof(names[i]), "%s MB",
+                 tw_elements_text((tw_elements_t)((i + 1) % TW_ELEMENTS)));
+        headings[4 + i] = names[i];
+    }
+    table = tw_text_new_table(report, 4 + TW_ELEMENTS, 1, 0, headings);
     tw_report_traffic(report->records, report->count, sums);
     for (int t = 0; t < TW_TRAFFICS; t++) {
         char(*row)[TW_CELL] = sums[t].calls > 0 ? tw_text_table_row(table) : NULL;
@@ -86,9 +88,9 @@ void tw_text_traffic(tw_text_report_t *report)
         tw_cell_count(row[1], sums[t].calls);
         tw_cell_mb(row[2], sums[t].bytes);
         tw_format_percent(row[3], TW_CELL, (double)sums[t].bytes, (double)report->sum.uncompressed);
-        for (int i = 0; i < 5; i++) {
-            if (sums[t].elements[columns[i]] > 0) {
-                tw_cell_mb(row[4 + i], sums[t].elements[columns[i]]);
+        for (int i = 0; i < TW_ELEMENTS; i++) {
+            if (sums[t].elements[(i + 1) % TW_ELEMENTS] > 0) {
+                tw_cell_mb(row[4 + i], sums[t].elements[(i + 1) % TW_ELEMENTS]);
             }
         }
     }
@@ -145,15 +147,10 @@ static void tw_cell_error(char *cell, double error)
     }
 }
 
-static uint64_t tw_candidate_bytes(const tw_record_t *sum, int c)
-{
-    return sum->could[0][c] + sum->could[1][c];
-}
-
 static void tw_candidate_row(const tw_record_t *sum, int c, char (*row)[TW_CELL])
 {
     const tw_candidate_t *candidate = &tw_candidates()->row[c];
-    const uint64_t        bytes     = tw_candidate_bytes(sum, c);
+    const uint64_t        bytes     = tw_report_could(sum, c);
 
     snprintf(row[0], TW_CELL, "%s", candidate->spec);
     tw_cell_count(row[1], bytes);
@@ -163,11 +160,10 @@ static void tw_candidate_row(const tw_record_t *sum, int c, char (*row)[TW_CELL]
     } else {
         snprintf(row[2], TW_CELL, "none");
     }
-    if (sum->could_wide < sum->could_bytes) {
-        tw_cell_error(row[3], candidate->error[0]);
-    }
-    if (sum->could_wide > 0) {
-        tw_cell_error(row[4], candidate->error[1]);
+    for (int t = 0; t < TW_DTYPE_ROWS; t++) {
+        if (sum->could_of[t] > 0) {
+            tw_cell_error(row[3 + t], candidate->error[t]);
+        }
     }
 }
 
@@ -179,11 +175,10 @@ static int tw_candidates_sort(const tw_record_t *sum, int *sorted)
     for (int c = 0; c < tw_candidates()->count; c++) {
         int at = count;
 
-        if (sum->could_wide == 0 && tw_candidates()->row[c].to[0] == 0) {
+        if (tw_report_asked(sum) == 0 && tw_candidates()->row[c].to[0] == 0) {
             continue;
         }
-        for (; at > 0 && tw_candidate_bytes(sum, sorted[at - 1]) < tw_candidate_bytes(sum, c);
-             at--) {
+        for (; at > 0 && tw_report_could(sum, sorted[at - 1]) < tw_report_could(sum, c); at--) {
             sorted[at] = sorted[at - 1];
         }
         sorted[at] = c;
@@ -194,21 +189,27 @@ static int tw_candidates_sort(const tw_record_t *sum, int *sorted)
 
 void tw_text_candidates(tw_text_report_t *report)
 {
-    static const char *const headings[] = {"with codec", "bytes sent", "saved of all bytes",
-                                           "error of floats", "of doubles"};
-    const tw_record_t       *sum        = &report->sum;
-    tw_text_table_t         *table      = tw_text_new_table(report, 5, 1, 0, headings);
-    char                     ms[32], doubles[64] = "";
-    int                      sorted[TW_CANDIDATES_MAX], count;
+    const char *headings[3 + TW_DTYPE_ROWS] = {"with codec", "bytes sent", "saved of all bytes"};
+    char        errors[TW_DTYPE_ROWS][32];
+    const tw_record_t *sum = &report->sum;
+    tw_text_table_t   *table;
+    char               ms[32], doubles[64] = "";
+    int                sorted[TW_CANDIDATES_MAX], count;
 
+    for (int t = 0; t < TW_DTYPE_ROWS; t++) {
+        snprintf(errors[t], sizeof(errors[t]), "%s%ss", t == 0 ? "error of " : "of ",
+                 tw_dtype_name(tw_dtypes[t]));
+        headings[3 + t] = errors[t];
+    }
+    table = tw_text_new_table(report, 3 + TW_DTYPE_ROWS, 1, 0, headings);
     if (sum->could_bytes == 0) {
         return;
     }
     count = tw_candidates_sort(sum, sorted);
     tw_format_fixed(ms, sizeof(ms), 1e3 * tw_report_seconds(report->about, sum->could_ns), 3);
-    if (sum->could_wide > 0) {
+    if (tw_report_asked(sum) > 0) {
         snprintf(doubles, sizeof(doubles), " (%llu of doubles, with --double)",
-                 (unsigned long long)sum->could_wide);
+                 (unsigned long long)tw_report_asked(sum));
     }
     tw_page_line(&report->tail, "calls that could be compressed: %llu bytes uncompressed%s, %s ms",
                  (unsigned long long)sum->could_bytes, doubles, ms);

@@ -64,51 +64,61 @@ static void tw_verdict_nothing(const tw_report_about_t *about, const tw_record_t
 
 /* ---- watching ------------------------------------------------------------------------------ */
 
-/* Of the calls of floats, or of those of doubles. */
-static uint64_t tw_could_save(const tw_record_t *sum, bool wide, int c)
+/* Of the calls of one type, by its place in the list. */
+static uint64_t tw_could_save(const tw_record_t *sum, int type, int c)
 {
-    const uint64_t bytes = wide ? sum->could_wide : sum->could_bytes - sum->could_wide;
+    const uint64_t bytes = sum->could_of[type];
 
-    return sum->could[wide][c] < bytes ? bytes - sum->could[wide][c] : 0;
+    return sum->could[type][c] < bytes ? bytes - sum->could[type][c] : 0;
+}
+
+static int tw_type_most(const tw_record_t *sum)
+{
+    int most = 0;
+
+    for (int t = 1; t < TW_DTYPE_ROWS; t++) {
+        most = sum->could_of[t] > sum->could_of[most] ? t : most;
+    }
+    return most;
 }
 
 /* The candidate to advise for one of them: the usual choice, or what saves most where that makes nothing
  * smaller. */
-static int tw_candidate_to_name(const tw_record_t *sum, bool wide)
+static int tw_candidate_to_name(const tw_record_t *sum, int type)
 {
     int best = 0;
 
     for (int c = 0; c < tw_candidates()->count; c++) {
-        const unsigned to = tw_candidates()->row[c].to[wide];
+        const unsigned to = tw_candidates()->row[c].to[type];
 
-        if ((to & TW_OFFER_FIRST) != 0 && tw_could_save(sum, wide, c) > 0) {
+        if ((to & TW_OFFER_FIRST) != 0 && tw_could_save(sum, type, c) > 0) {
             return c;
         }
         if ((to & TW_OFFER_ADVICE) != 0 &&
-            tw_could_save(sum, wide, c) > tw_could_save(sum, wide, best)) {
+            tw_could_save(sum, type, c) > tw_could_save(sum, type, best)) {
             best = c;
         }
     }
     return best;
 }
 
-/* For floats, or for doubles where these are more. */
+/* For the type of which there is most; of equals the first. */
 static void tw_verdict_watching(const tw_report_about_t *about, const tw_record_t *sum, char *text,
                                 size_t size)
 {
-    const bool            wide      = sum->could_wide > sum->could_bytes / 2;
-    const int             c         = tw_candidate_to_name(sum, wide);
+    const int             type      = tw_type_most(sum);
+    const int             c         = tw_candidate_to_name(sum, type);
     const tw_candidate_t *candidate = &tw_candidates()->row[c];
-    const char *const     narrow    = wide ? " --double" : "";
+    const char *const     narrow    = tw_dtype_row(tw_dtypes[type])->in_f32 ? "" : " --double";
     char                  bytes[TW_PERCENT], error[32];
 
-    if (tw_could_save(sum, wide, c) == 0) {
+    if (tw_could_save(sum, type, c) == 0) {
         tw_verdict_nothing(about, sum, text, size);
         return;
     }
-    tw_format_percent(bytes, sizeof(bytes), (double)tw_could_save(sum, wide, c),
+    tw_format_percent(bytes, sizeof(bytes), (double)tw_could_save(sum, type, c),
                       (double)sum->uncompressed);
-    tw_format_short(error, sizeof(error), candidate->error[wide]);
+    tw_format_short(error, sizeof(error), candidate->error[type]);
     snprintf(text, size,
              "%s%s would save %s of all bytes, relative error up to %s; time is not estimated "
              "(--codec %s%s "

@@ -324,7 +324,7 @@ tw_status_t tw_state_settings(void)
         {"THINWIRE_THRESHOLD", config->threshold},
         {"THINWIRE_RULES", tw_settings_hash_text(config->rules)},
         {"rules file", tw_settings_hash_text(tw_state.rules_text)},
-        {"THINWIRE_DOUBLE", (uint64_t)config->wide},
+        {"THINWIRE_DOUBLE", (uint64_t)config->narrow},
         {"THINWIRE_VERIFY", (uint64_t)config->verify},
         {"THINWIRE_MAX_ERROR", tw_settings_hash(&config->max_error, sizeof(config->max_error))},
         {"THINWIRE_ERROR_FEEDBACK", (uint64_t)config->error_feedback},

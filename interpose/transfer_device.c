@@ -7,15 +7,17 @@
 #include "interpose/state.h"
 #include "interpose/transfer_device.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/reduction.h"
 
 static const tw_device_ops_t *const tw_ops = &tw_device_cuda;
 
 /* Has the device kernels for all that is encoded? Layouts with holes are packed by MPI, into host memory,
  * and doubles become floats there. */
-static bool tw_side_device_serves(const tw_side_t *side)
+static bool tw_side_device_serves(const tw_call_t *call, const tw_side_t *side)
 {
     if (side->type.device == NULL || !side->type.device->kernels || !side->type.dense ||
-        side->total == 0) {
+        side->total == 0 ||
+        (side->terms > 1 && !tw_reduction_is_fused(tw_reduction_row((int)call->reduction)))) {
         return false;
     }
     for (int i = 0; i < side->count; i++) {
@@ -34,7 +36,7 @@ bool tw_side_device_room(const tw_call_t *call, tw_side_t *side)
     void        *made = NULL, *codes = NULL;
     tw_status_t  status;
 
-    if (!tw_side_device_serves(side)) {
+    if (!tw_side_device_serves(call, side)) {
         return false;
     }
     tw_device_enter(call->comm->handle, device);

@@ -178,7 +178,7 @@ static tw_status_t tw_two_stage_try(tw_two_stage_t *op, const void *from, void *
     pthread_mutex_lock(&entry->lock);
     tw_device_enter(entry->handle, entry->device);
     comm->asynchronous = true;
-    status             = tw_iallreduce(comm, from, to, op->call.values, TW_SUM, &how, &op->request);
+    status = tw_iallreduce(comm, from, to, op->call.values, op->call.reduction, &how, &op->request);
     comm->asynchronous = false;
     tw_device_leave(entry->device);
     pthread_mutex_unlock(&entry->lock);

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "interpose/named.h"
@@ -19,6 +20,17 @@ typedef struct tw_parts {
     bool      mixed;
     bool      contiguous;
 } tw_parts_t;
+
+/* Of floating-point numbers of so many bytes. */
+static tw_kind_t tw_kind_of_size(size_t size)
+{
+    for (int i = 0; i < TW_DTYPE_ROWS; i++) {
+        if (tw_dtype_size(tw_dtypes[i]) == size) {
+            return (tw_kind_t)(i + 1);
+        }
+    }
+    return TW_KIND_OTHER;
+}
 
 static void tw_parts_add(tw_parts_t *parts, tw_kind_t kind)
 {
@@ -211,13 +223,11 @@ static bool tw_parts_of(MPI_Datatype datatype, tw_parts_t *parts)
         return true;
     }
     case MPI_COMBINER_F90_REAL:
-        tw_parts_add(parts, size == 4 ? TW_KIND_FLOAT : size == 8 ? TW_KIND_DOUBLE : TW_KIND_OTHER);
+        tw_parts_add(parts, tw_kind_of_size((size_t)size));
         parts->contiguous = true;
         return true;
     case MPI_COMBINER_F90_COMPLEX:
-        tw_parts_add(parts, size == 8    ? TW_KIND_FLOAT
-                            : size == 16 ? TW_KIND_DOUBLE
-                                         : TW_KIND_OTHER);
+        tw_parts_add(parts, tw_kind_of_size((size_t)size / 2));
         parts->contiguous = true;
         return true;
     case MPI_COMBINER_F90_INTEGER:
@@ -246,11 +256,7 @@ static bool tw_type_usable(MPI_Datatype datatype)
 /* All but where the items lie. */
 static bool tw_type_fill(MPI_Datatype datatype, const tw_parts_t *parts, tw_type_t *type)
 {
-    static const tw_elements_t elements[TW_KINDS] = {
-        [TW_KIND_FLOAT] = TW_ELEMENTS_FLOAT, [TW_KIND_DOUBLE] = TW_ELEMENTS_DOUBLE};
-    static const char names[TW_KINDS][sizeof(type->name)] = {"derived", "derived(float)",
-                                                             "derived(double)", "derived(words)"};
-    MPI_Count         size = 0; /* int would not do for 2 GiB and more */
+    MPI_Count size = 0; /* int would not do for 2 GiB and more */
 
     memset(type, 0, sizeof(*type));
     if (tw_next.Type_size_x(datatype, &size) != MPI_SUCCESS || size < 0) {
@@ -260,11 +266,13 @@ static bool tw_type_fill(MPI_Datatype datatype, const tw_parts_t *parts, tw_type
     type->size     = (size_t)size;
     type->kind     = parts->any && !parts->mixed ? parts->kind : TW_KIND_OTHER;
     type->dense    = parts->contiguous && type->kind != TW_KIND_OTHER;
-    type->elements = elements[type->kind];
+    type->elements = tw_kind_is_values(type->kind) ? (tw_elements_t)type->kind : TW_ELEMENTS_OTHER;
+    strcpy(type->name, "derived");
     if (type->kind != TW_KIND_OTHER) {
         type->values = type->size / tw_kind_size(type->kind);
+        snprintf(type->name, sizeof(type->name), "derived(%s)",
+                 type->kind == TW_KIND_WORDS ? "words" : tw_elements_text(type->elements));
     }
-    memcpy(type->name, names[type->kind], sizeof(type->name));
     return true;
 }
 

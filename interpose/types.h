@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/types.h - what a datatype holds, and vectors of values in and out of it.
  *
- * Only the signature counts: whether all basic elements are float32 (or all double), and how many.
+ * Only the signature counts: whether all basic elements are of one type of base/dtype.h, and how many.
  * Ranks may describe the same signature by different layouts.
  */
 #ifndef TW_INTERPOSE_TYPES_H
@@ -16,9 +16,11 @@
 
 typedef enum tw_kind {
     TW_KIND_OTHER,
-    TW_KIND_FLOAT, /* all elements are float32; complex numbers are pairs         */
-    TW_KIND_DOUBLE,
-    TW_KIND_WORDS, /* for tests: integers and the like, whose bits pass for float32        */
+/* All elements are of one type; complex numbers are pairs. As TW_ELEMENTS_ in records.h. */
+#define TW_KIND_OF(dtype, row, ...) TW_KIND_##row,
+    TW_DTYPES(TW_KIND_OF)
+#undef TW_KIND_OF
+        TW_KIND_WORDS, /* for tests: integers and the like, whose bits pass for float32        */
     TW_KINDS
 } tw_kind_t;
 
@@ -29,7 +31,7 @@ typedef struct tw_type {
     bool          named;    /* a predefined type                                     */
     bool          dense;    /* items follow each other without holes, in order        */
     size_t        size;     /* bytes of data in one item                              */
-    size_t        values;   /* floats or doubles in one item; 0 for TW_KIND_OTHER     */
+    size_t        values;   /* in one item; 0 for TW_KIND_OTHER                       */
     MPI_Aint      extent;   /* bytes from one item to the next                        */
     struct tw_device
         *device;   /* the items are its memory; NULL: the host's. Set where these are known */
@@ -56,10 +58,28 @@ void tw_types_forget(const MPI_Datatype *datatype);
 bool tw_type_pack(const tw_type_t *type, const void *buffer, size_t count, void *vector);
 bool tw_type_unpack(const tw_type_t *type, const void *vector, size_t count, void *buffer);
 
+/* Does it stand for an element type? */
+static inline bool tw_kind_is_values(tw_kind_t kind)
+{
+    return kind != TW_KIND_OTHER && kind != TW_KIND_WORDS;
+}
+
+/* The type of its values, as which words pass for float32. */
+static inline tw_dtype_t tw_kind_dtype(tw_kind_t kind)
+{
+    return tw_kind_is_values(kind) ? tw_dtypes[kind - 1] : TW_F32;
+}
+
+/* Must a codec of float32 be told to take it (--double)? */
+static inline bool tw_kind_is_asked(tw_kind_t kind)
+{
+    return !tw_dtype_row(tw_kind_dtype(kind))->in_f32;
+}
+
 /* Bytes of a value of this kind. */
 static inline size_t tw_kind_size(tw_kind_t kind)
 {
-    return kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
+    return tw_dtype_row(tw_kind_dtype(kind))->bytes;
 }
 
 /* May the values of items be read and written where they lie? Else they are packed. */

@@ -67,8 +67,8 @@ void tw_verify_decide(tw_call_t *call)
         call->why    = TW_WHY_CONTRACT;
         return;
     }
-    call->level  = tw_comms_level(call->comm, call->op, call->type.kind == TW_KIND_DOUBLE,
-                                  call->values, call->choice->spec);
+    call->level  = tw_comms_level(call->comm, call->op, tw_kind_dtype(call->type.kind),
+                                  call->reduction, call->values, call->choice->spec);
     call->verify = tw_verify_count(call->level);
     if (contract && call->op == TW_RULE_BCAST) {
         return; /* the root says which codec it is */
@@ -85,7 +85,7 @@ void tw_verify_pairs(tw_call_t *call)
     if (tw_verify_every() == 0 || call->nonblocking || !tw_call_may_encode(call)) {
         return;
     }
-    call->level  = tw_comms_level(call->comm, call->op, false, 0, "*");
+    call->level  = tw_comms_level(call->comm, call->op, TW_F32, TW_SUM, 0, "*");
     call->verify = tw_verify_count(call->level) && call->level->spec[0] != '\0';
 }
 
@@ -108,32 +108,36 @@ const tw_choice_t *tw_verify_choice(tw_call_t *call, const tw_choice_t *choice)
     return choice;
 }
 
-void tw_errors_add(tw_errors_t *errors, bool wide, const void *result, const void *exact, size_t n)
+static void tw_error_add(tw_errors_t *errors, double got, double want)
 {
-    for (size_t i = 0; i < n; i++) {
-        double got, want, error;
+    double error = fabs(got - want);
 
-        if (wide) {
-            memcpy(&got, (const char *)result + i * sizeof(got), sizeof(got));
-            memcpy(&want, (const char *)exact + i * sizeof(want), sizeof(want));
-        } else {
-            float f;
+    if (!isfinite(want)) { /* no error can be told where the exact result is none */
+        return;
+    }
+    if (!isfinite(error)) {
+        error = HUGE_VAL;
+    }
+    errors->error2 += (long double)error * error;
+    errors->exact2 += (long double)want * want;
+    errors->worst = error > errors->worst ? error : errors->worst;
+}
 
-            memcpy(&f, (const char *)result + i * sizeof(f), sizeof(f));
-            got = f;
-            memcpy(&f, (const char *)exact + i * sizeof(f), sizeof(f));
-            want = f;
+void tw_errors_add(tw_errors_t *errors, tw_dtype_t dtype, const void *result, const void *exact,
+                   size_t n)
+{
+    enum { TILE = 256 };
+    const tw_dtype_row_t *type = tw_dtype_row(dtype);
+    double                got[TILE], want[TILE];
+
+    for (size_t i = 0; i < n; i += TILE) {
+        const size_t m = n - i < TILE ? n - i : TILE;
+
+        type->to_f64((const char *)result + i * type->bytes, m, got);
+        type->to_f64((const char *)exact + i * type->bytes, m, want);
+        for (size_t j = 0; j < m; j++) {
+            tw_error_add(errors, got[j], want[j]);
         }
-        if (!isfinite(want)) { /* no error can be told where the exact result is none */
-            continue;
-        }
-        error = fabs(got - want);
-        if (!isfinite(error)) {
-            error = HUGE_VAL;
-        }
-        errors->error2 += (long double)error * error;
-        errors->exact2 += (long double)want * want;
-        errors->worst = error > errors->worst ? error : errors->worst;
     }
 }
 
@@ -264,6 +268,6 @@ void tw_verify_compare(tw_call_t *call, tw_errors_t *errors, const tw_type_t *ty
         tw_type_pack(type, buffer, items, packed);
         buffer = packed;
     }
-    tw_errors_add(errors, type->kind == TW_KIND_DOUBLE, buffer, exact, values);
+    tw_errors_add(errors, tw_kind_dtype(type->kind), buffer, exact, values);
     tw_buffer_put(packed);
 }

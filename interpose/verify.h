@@ -38,8 +38,9 @@ void tw_verify_spent(tw_call_t *call, uint64_t start, bool exact);
  * accuracy. */
 int tw_verify_rung(const tw_choice_t *choice);
 
-/* Add n values (floats, or doubles if wide): result against exact. */
-void tw_errors_add(tw_errors_t *errors, bool wide, const void *result, const void *exact, size_t n);
+/* Add n values: result against exact. */
+void tw_errors_add(tw_errors_t *errors, tw_dtype_t dtype, const void *result, const void *exact,
+                   size_t n);
 
 /* Reduce the errors over the ranks of the communicator, note them in the call, and under a contract
  * step up where it is broken. Collective. Every rank of a verified call calls it, whatever it sent.

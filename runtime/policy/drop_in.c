@@ -22,7 +22,7 @@ static const tw_setting_field_t tw_drop_in_fields[] = {
     {"RULES_FILE", "", "File of rules, one per line; they come after those of THINWIRE_RULES.",
      offsetof(tw_drop_in_config_t, rules_file), TW_SETTING_TEXT, 0, 0, NULL, false},
     {"DOUBLE", "0", "What names no type means doubles too, not float32 alone.",
-     offsetof(tw_drop_in_config_t, wide), TW_SETTING_BOOL, 0, 0, NULL, false},
+     offsetof(tw_drop_in_config_t, narrow), TW_SETTING_BOOL, 0, 0, NULL, false},
     {"VERIFY", "0",
      "One compressed call in N also runs exactly, to measure its error; 0 is none, or one in 256 "
      "where THINWIRE_MAX_ERROR is set.",

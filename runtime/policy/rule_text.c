@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/reduction.h"
 #include "runtime/policy/rules.h"
 
 static void tw_rule_put(char *text, size_t size, const char *word)
@@ -38,8 +39,11 @@ void tw_rule_text(const tw_rule_t *rule, char *text, size_t size)
     if (rule->op >= 0) {
         tw_rule_put(text, size, tw_rule_op_names[rule->op]);
     }
-    if (rule->wide >= 0) {
-        tw_rule_put(text, size, rule->wide ? "double" : "float");
+    if (rule->dtype >= 0) {
+        tw_rule_put(text, size, tw_dtype_name((tw_dtype_t)rule->dtype));
+    }
+    if (rule->reduction >= 0) {
+        tw_rule_put(text, size, tw_reduction_row(rule->reduction)->name);
     }
     if (rule->least > 0) {
         tw_rule_put_number(text, size, ">=", rule->least, true);

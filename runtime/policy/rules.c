@@ -12,13 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/reduction.h"
 #include "runtime/base/text.h"
 #include "runtime/policy/rules.h"
 
 #define TW_RULE_ACCEPTED                                                                           \
     "accepted: bcast, allreduce, reduce, reduce_scatter, reduce_scatter_block, allgather, "        \
-    "allgatherv, alltoall, alltoallv, float, double, >=SIZE, >SIZE, <=SIZE, <SIZE, "               \
-    "comm=world, comm=self, comm=N, *, then =SPEC or :off"
+    "allgatherv, alltoall, alltoallv, float, double, sum, max, min, prod, >=SIZE, >SIZE, <=SIZE, " \
+    "<SIZE, comm=world, comm=self, comm=N, *, then =SPEC or :off"
 #define TW_RULE_ENDS "a rule ends with =SPEC or :off"
 
 const char *const tw_rule_op_names[TW_RULE_OPS] = {
@@ -42,14 +43,15 @@ typedef struct tw_rule_reader {
 typedef enum tw_rule_kind {
     TW_RULE_KIND_OP,
     TW_RULE_KIND_TYPE,
+    TW_RULE_KIND_REDUCTION,
     TW_RULE_KIND_LEAST,
     TW_RULE_KIND_MOST,
     TW_RULE_KIND_COMM,
     TW_RULE_KIND_ANY,
 } tw_rule_kind_t;
 
-static const char *const tw_rule_kind_names[] = {"operation",  "type",         "lower size",
-                                                 "upper size", "communicator", "'*'"};
+static const char *const tw_rule_kind_names[] = {
+    "operation", "type", "reduction", "lower size", "upper size", "communicator", "'*'"};
 
 static bool tw_rule_blank(char c)
 {
@@ -77,7 +79,31 @@ static bool tw_part_begins(tw_rule_part_t part, const char *word)
     return part.length >= strlen(word) && memcmp(part.text, word, strlen(word)) == 0;
 }
 
-/* An operation or a type. */
+/* The element type that it names (tw_dtype_t), or -1. */
+static int tw_part_type(tw_rule_part_t part)
+{
+    for (size_t i = 0; i < TW_DTYPE_ROWS; i++) {
+        if (tw_part_is(part, tw_dtype_name(tw_dtypes[i]))) {
+            return (int)tw_dtypes[i];
+        }
+    }
+    return -1;
+}
+
+/* The reduction that it names (tw_reduction_t), of those that MPI has, or -1. */
+static int tw_part_reduction(tw_rule_part_t part)
+{
+    const tw_reduction_row_t *row;
+
+    for (int r = 0; (row = tw_reduction_row(r)) != NULL; r++) {
+        if (!row->divides && tw_part_is(part, row->name)) {
+            return r;
+        }
+    }
+    return -1;
+}
+
+/* An operation, a type or a reduction. */
 static bool tw_rule_word(tw_rule_part_t part)
 {
     for (int op = 0; op < TW_RULE_OPS; op++) {
@@ -85,7 +111,7 @@ static bool tw_rule_word(tw_rule_part_t part)
             return true;
         }
     }
-    return tw_part_is(part, "float") || tw_part_is(part, "double");
+    return tw_part_type(part) >= 0 || tw_part_reduction(part) >= 0;
 }
 
 /* For messages: the beginning of a part, without what would break the line. */
@@ -285,9 +311,13 @@ static tw_status_t tw_rule_condition(tw_rule_reader_t *reader, tw_rule_part_t pa
     if (tw_part_is(part, "*")) {
         return tw_rule_once(reader, TW_RULE_KIND_ANY, part);
     }
-    if (tw_part_is(part, "float") || tw_part_is(part, "double")) {
-        rule->wide = tw_part_is(part, "double");
+    if (tw_part_type(part) >= 0) {
+        rule->dtype = tw_part_type(part);
         return tw_rule_once(reader, TW_RULE_KIND_TYPE, part);
+    }
+    if (tw_part_reduction(part) >= 0) {
+        rule->reduction = tw_part_reduction(part);
+        return tw_rule_once(reader, TW_RULE_KIND_REDUCTION, part);
     }
     for (int op = 0; op < TW_RULE_OPS; op++) {
         if (tw_part_is(part, tw_rule_op_names[op])) {
@@ -346,7 +376,8 @@ static tw_status_t tw_rule_read(tw_rule_reader_t *reader, tw_rule_t *rule)
 {
     const char *at = reader->rule.text, *end = at + reader->rule.length;
 
-    *rule = (tw_rule_t){.op = -1, .wide = -1, .most = UINT64_MAX, .line = reader->line};
+    *rule = (tw_rule_t){
+        .op = -1, .dtype = -1, .reduction = -1, .most = UINT64_MAX, .line = reader->line};
     for (;;) {
         const char          *stop = tw_rule_condition_end(at, end);
         const tw_rule_part_t part = tw_rule_part(at, stop);
@@ -447,8 +478,10 @@ void tw_rules_free(tw_rules_t *rules)
 static bool tw_rule_holds(const tw_rule_t *rule, const tw_rule_query_t *query)
 {
     return (rule->op < 0 || rule->op == (int)query->op) &&
-           (rule->wide < 0 || rule->wide == (int)query->wide) && query->bytes >= rule->least &&
-           query->bytes <= rule->most && (rule->ranks == 0 || rule->ranks == query->ranks) &&
+           (rule->dtype < 0 || rule->dtype == (int)query->dtype) &&
+           (rule->reduction < 0 || rule->reduction == query->reduction) &&
+           query->bytes >= rule->least && query->bytes <= rule->most &&
+           (rule->ranks == 0 || rule->ranks == query->ranks) &&
            (rule->comm[0] == '\0' || strcmp(rule->comm, query->comm_name) == 0);
 }
 

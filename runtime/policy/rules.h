@@ -5,7 +5,8 @@
  * conditions all hold decides. Conditions, in any order, each kind at most once:
  *     bcast, allreduce, reduce, reduce_scatter, reduce_scatter_block, allgather, allgatherv,
  *     alltoall, alltoallv      the operation; the nonblocking form (ibcast) goes with it
- *     float, double            the type of the values (complex numbers are pairs of them)
+ *     float, double            the type of the values, as base/dtype.h names them (complex numbers are pairs of them)
+ *     sum, max, min, prod      what a reduction makes of the values, as base/reduction.h names it
  *     >=SIZE, >SIZE, <=SIZE, <SIZE   bytes of the vector that would be encoded (64k, 1M, 2G)
  *     comm=world, comm=self, comm=N   MPI_COMM_WORLD, MPI_COMM_SELF, any communicator of N ranks
  *     *                        anything
@@ -23,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <thinwire/codec.h>
 #include <thinwire/status.h>
 
 /* The operations, in the order of the table of names. */
@@ -45,12 +47,13 @@ extern const char *const tw_rule_op_names[TW_RULE_OPS]; /* "bcast", ... */
 
 typedef struct tw_rule {
     int      op;          /* tw_rule_op_t, or -1 for any                                       */
-    int      wide;        /* 0 float, 1 double, -1 any                                         */
+    int      dtype;       /* tw_dtype_t, or -1 for any                                         */
     uint64_t least, most; /* bytes, both included                                              */
     char     comm[8];     /* "" any; else "world" or "self"                                    */
     int      ranks;       /* 0 any; else the number of ranks, and comm is ""                   */
     char     spec[TW_RULE_SPEC_MAX]; /* "" is off                                               */
-    int      line; /* where it stood in its text, from 1                                */
+    int      line;      /* where it stood in its text, from 1                                */
+    int      reduction; /* tw_reduction_t, or -1 for any call                                */
 } tw_rule_t;
 
 typedef struct tw_rules {
@@ -73,10 +76,11 @@ void tw_rules_free(tw_rules_t *rules);
 /* What a call is, in terms that all its ranks know to be equal. */
 typedef struct tw_rule_query {
     tw_rule_op_t op;
-    bool         wide;      /* double                                                           */
+    tw_dtype_t   dtype;
     uint64_t     bytes;     /* of the vector that would be encoded, at full width               */
     const char  *comm_name; /* "world", "self", or "" for all others                            */
     int          ranks;
+    int          reduction; /* tw_reduction_t, or -1 where nothing is reduced                   */
 } tw_rule_query_t;
 
 /* The index of the first rule that holds, or -1. Allocates nothing. */

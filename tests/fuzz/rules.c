@@ -18,7 +18,7 @@ static void ask(const tw_rules_t *rules)
     for (int op = 0; op < TW_RULE_OPS; op++) {
         for (int i = 0; i < 5; i++) {
             query.op        = (tw_rule_op_t)op;
-            query.wide      = i % 2 != 0;
+            query.dtype     = i % 2 != 0 ? TW_F64 : TW_F32;
             query.bytes     = sizes[i];
             query.comm_name = names[i % 3];
             fuzz_check(tw_rules_match(rules, &query) < (int)rules->count, "a match is a rule");

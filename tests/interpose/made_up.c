@@ -70,8 +70,8 @@ tw_record_t watched(void)
             }
         }
     }
-    record.could_bytes = 10000000;
-    record.could_ns    = 1000000000;
+    record.could_bytes = record.could_of[0] = 10000000;
+    record.could_ns                         = 1000000000;
     return record;
 }
 
@@ -90,7 +90,8 @@ tw_record_t doubles(void)
         }
         record.could[0][c] = 0;
     }
-    record.could_wide = record.could_bytes;
+    record.could_of[0] = 0;
+    record.could_of[1] = record.could_bytes;
     return record;
 }
 
@@ -99,7 +100,7 @@ tw_record_t sent(int op, tw_why_t why, uint64_t bytes)
     tw_record_t record = record_of(TW_RULE_ALLREDUCE, why);
 
     record.key.op       = (uint8_t)op;
-    record.key.elements = TW_ELEMENTS_DOUBLE;
+    record.key.elements = TW_ELEMENTS_f64;
     record.uncompressed = record.sent = record.why_bytes[why] = bytes;
     record.time_ns                                            = 0;
     return record;

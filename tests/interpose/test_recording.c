@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "interpose/fold.h"
+#include "interpose/records.h"
 #include "interpose/recording_text.h"
 #include "interpose/recording_words.h"
 #include "scaling/workload.h"
@@ -545,7 +546,7 @@ START_TEST(the_longest_job_is_read)
                                         .stride    = 65535,
                                         .kind      = TW_RECORDING_CALL,
                                         .operation = TW_OPERATION_REDUCE_SCATTER,
-                                        .type      = TW_RECORDING_DOUBLE};
+                                        .type      = TW_ELEMENTS_f64};
 
         ck_assert(tw_fold_add(&fold, tw_recording_words_get(&words, &key, SIZE_MAX), 0.0, 0.0));
         times[i]         = 123456.123456789;
@@ -587,7 +588,7 @@ START_TEST(jobs_say_what_was_folded)
                                       .ranks = 2,
                                       .slot  = 0,
                                       .kind  = TW_RECORDING_CALL,
-                                      .type  = TW_RECORDING_OTHER};
+                                      .type  = TW_ELEMENTS_OTHER};
     const double         times[6]  = {0.0, 0.5, 0.25, 0.0, 0.5, 0.125};
     tw_recording_key_t   wait      = start;
     tw_recording_words_t words     = {.count = 0};

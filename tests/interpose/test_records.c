@@ -315,23 +315,23 @@ START_TEST(what_messages_hold)
     for (int i = 0; i < 1000; i++) {
         many[i] = 0.1 * i;
     }
-    ck_assert_uint_eq(tw_census_of(many, 1000, true), 0);
-    ck_assert_uint_eq(tw_census_of(many, 1, true), 0); /* 0 alone is no integer */
-    ck_assert_uint_eq(tw_census_of(few, 5, false), 1u << TW_CENSUS_INTEGERS);
+    ck_assert_uint_eq(tw_census_of(many, 1000, TW_F64), 0);
+    ck_assert_uint_eq(tw_census_of(many, 1, TW_F64), 0); /* 0 alone is no integer */
+    ck_assert_uint_eq(tw_census_of(few, 5, TW_F32), 1u << TW_CENSUS_INTEGERS);
     few[1] = 0.5f;
-    ck_assert_uint_eq(tw_census_of(few, 5, false), 0);
+    ck_assert_uint_eq(tw_census_of(few, 5, TW_F32), 0);
     few[1] = 1e-19f;
-    ck_assert_uint_eq(tw_census_of(few, 5, false), 1u << TW_CENSUS_WIDE);
+    ck_assert_uint_eq(tw_census_of(few, 5, TW_F32), 1u << TW_CENSUS_WIDE);
     few[1] = (float)INFINITY;
-    ck_assert_uint_eq(tw_census_of(few, 5, false), 1u << TW_CENSUS_NOT_FINITE);
+    ck_assert_uint_eq(tw_census_of(few, 5, TW_F32), 1u << TW_CENSUS_NOT_FINITE);
     memcpy(many + 998, &words[0], sizeof(double));
-    ck_assert_uint_eq(tw_census_of(many, 1000, true), 1u << TW_CENSUS_SUBNORMAL);
+    ck_assert_uint_eq(tw_census_of(many, 1000, TW_F64), 1u << TW_CENSUS_SUBNORMAL);
     memcpy(many + 1, &words[1], sizeof(double));
-    ck_assert_uint_eq(tw_census_of(many, 1000, true),
+    ck_assert_uint_eq(tw_census_of(many, 1000, TW_F64),
                       1u << TW_CENSUS_SUBNORMAL | 1u << TW_CENSUS_NOT_FINITE);
-    ck_assert_uint_eq(tw_census_of(words, 3, true),
+    ck_assert_uint_eq(tw_census_of(words, 3, TW_F64),
                       1u << TW_CENSUS_SUBNORMAL | 1u << TW_CENSUS_NOT_FINITE);
-    ck_assert_uint_eq(tw_census_of(words, 0, true), 0);
+    ck_assert_uint_eq(tw_census_of(words, 0, TW_F64), 0);
 }
 END_TEST
 

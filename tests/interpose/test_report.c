@@ -106,7 +106,8 @@ START_TEST(the_table_adds_up)
               "22.600  "
               "750.000");
     has(text, "     10  10.000  small      below the threshold\n");
-    has(text, "     10  10.000  operation  operation is not MPI_SUM on a predefined type\n");
+    has(text, "     10  10.000  operation  operation is not MPI_SUM, MAX, MIN or PROD of a "
+              "predefined type\n");
     has_not(text, "watching");
     has_not(text, "with codec");
     has_not(text, "ranks may differ");
@@ -133,8 +134,9 @@ START_TEST(candidates_are_exact_in_bytes)
     has_not(text, "estimated ms");
     has_not(text, "doubles");
     free(text);
-    record.could_wide = 4000000;
-    text              = text_of(&about, &record, 1);
+    record.could_of[0] = 6000000;
+    record.could_of[1] = 4000000;
+    text               = text_of(&about, &record, 1);
     has(text, "10000000 bytes uncompressed (4000000 of doubles, with --double), 250.000 ms\n");
     has(text, "  with codec  bytes sent  saved of all bytes  error of floats  of doubles\n");
     has(text, "  bitpack:3      7500000                25 %          3.1e-05     2.4e-04\n");
@@ -158,7 +160,7 @@ START_TEST(all_bytes_by_kind)
     char             *text;
 
     records[0]              = watched();
-    records[0].key.elements = TW_ELEMENTS_FLOAT;
+    records[0].key.elements = TW_ELEMENTS_f32;
     records[1]              = sent(TW_WATCHED_SEND, TW_WHY_MESSAGE, UINT64_C(4995000000));
     records[2]              = sent(TW_WATCHED_PUT, TW_WHY_ONE_SIDED, UINT64_C(4995000000));
     records[3]              = sent(TW_WATCHED_NEIGHBOR_ALLTOALL, TW_WHY_COLLECTIVE, 0);
@@ -349,6 +351,7 @@ START_TEST(verdicts_of_watching)
          "measures it)");
     /* More of floats: these alone. */
     double_of.could_bytes += 30000000;
+    double_of.could_of[0] = 30000000;
     double_of.uncompressed += 30000000;
     for (int c = 0; c < tw_candidates()->count; c++) {
         double_of.could[0][c] = 15000000;

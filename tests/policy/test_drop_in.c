@@ -20,7 +20,7 @@ START_TEST(settings_have_defaults)
     ck_assert_uint_eq(config.threshold, 65536);
     ck_assert_str_eq(config.rules, "");
     ck_assert_str_eq(config.rules_file, "");
-    ck_assert_int_eq(config.wide, 0);
+    ck_assert_int_eq(config.narrow, 0);
     ck_assert_int_eq(config.verify, 0);
     ck_assert_double_eq(config.max_error, 0.0);
     ck_assert_int_eq(config.error_feedback, 0);
@@ -59,7 +59,7 @@ START_TEST(settings_come_from_the_environment)
     ck_assert_uint_eq(config.threshold, SIZE_MAX);
     ck_assert_str_eq(config.rules, "*:off");
     ck_assert_str_eq(config.rules_file, "rules.txt");
-    ck_assert_int_eq(config.wide, 1);
+    ck_assert_int_eq(config.narrow, 1);
     ck_assert_int_eq(config.verify, 1000000000);
     ck_assert_double_eq(config.max_error, 2.5e-3);
     ck_assert_int_eq(config.error_feedback, 1);

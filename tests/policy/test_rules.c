@@ -28,13 +28,13 @@ static tw_rules_t parsed(const char *text)
 
 static void same_rule(const tw_rule_t *got, const tw_rule_t *want, const char *text)
 {
-    ck_assert_msg(got->op == want->op && got->wide == want->wide && got->least == want->least &&
+    ck_assert_msg(got->op == want->op && got->dtype == want->dtype && got->least == want->least &&
                       got->most == want->most && strcmp(got->comm, want->comm) == 0 &&
                       got->ranks == want->ranks && strcmp(got->spec, want->spec) == 0 &&
                       got->line == want->line,
                   "'%s' is read as operation %d, type %d, %llu..%llu bytes, comm '%s', %d ranks, "
                   "codec '%s', line %d",
-                  text, got->op, got->wide, (unsigned long long)got->least,
+                  text, got->op, got->dtype, (unsigned long long)got->least,
                   (unsigned long long)got->most, got->comm, got->ranks, got->spec, got->line);
 }
 
@@ -126,7 +126,8 @@ static const struct {
     {"alltoall comm=4=tree8", "a ':' is missing in 'alltoall comm' behind 'alltoall'", "comm=N"},
     {"quicksort=tree8", "'quicksort' is no condition; accepted:",
      "bcast, allreduce, reduce, reduce_scatter, reduce_scatter_block, allgather, allgatherv, "
-     "alltoall, alltoallv, float, double, >=SIZE, >SIZE, <=SIZE, <SIZE, comm=world, comm=self, "
+     "alltoall, alltoallv, float, double, sum, max, min, prod, >=SIZE, >SIZE, <=SIZE, <SIZE, "
+     "comm=world, comm=self, "
      "comm=N, *, then =SPEC or :off"},
     {"tree8", "'tree8' is no condition", "accepted: bcast"},
     {"tree8:block=64", "'tree8' is no condition", "accepted: bcast"},
@@ -321,9 +322,12 @@ END_TEST
 /* What is written says the same when it is read. */
 START_TEST(a_rule_as_text)
 {
-    static const char *const texts[] = {
-        "allreduce:float:>=1M=tree8", "*=bf16", "bcast:double:>=64k:<=1048575:comm=world:off",
-        "alltoallv:comm=3=bitpack:6,round=1", "reduce_scatter_block:<=7:comm=self:off"};
+    static const char *const texts[] = {"allreduce:float:>=1M=tree8",
+                                        "*=bf16",
+                                        "bcast:double:>=64k:<=1048575:comm=world:off",
+                                        "alltoallv:comm=3=bitpack:6,round=1",
+                                        "allreduce:double:max:>=1M=bitpack:4",
+                                        "reduce_scatter_block:<=7:comm=self:off"};
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         tw_rules_t rules = {0};

@@ -24,13 +24,14 @@ static void add(char *text, size_t size, const char *more)
 /* One condition as text, "" where the rule does not ask for it. */
 static void condition(const tw_rule_t *rule, int kind, char *text, size_t size)
 {
-    static const char *const types[] = {"float", "double"};
+    static const char *const types[] = {"float", "double"}, *const made[] = {"sum", "", "max",
+                                                                             "min", "prod"};
 
     text[0] = '\0';
     if (kind == 0 && rule->op >= 0) {
         snprintf(text, size, "%s", tw_rule_op_names[rule->op]);
-    } else if (kind == 1 && rule->wide >= 0) {
-        snprintf(text, size, "%s", types[rule->wide]);
+    } else if (kind == 1 && rule->dtype >= 0) {
+        snprintf(text, size, "%s", types[rule->dtype]);
     } else if (kind == 2 && rule->least > 0) {
         snprintf(text, size, rule->least % 2 ? ">%llu" : ">=%llu",
                  (unsigned long long)(rule->least - rule->least % 2));
@@ -41,20 +42,22 @@ static void condition(const tw_rule_t *rule, int kind, char *text, size_t size)
         snprintf(text, size, "comm=%d", rule->ranks);
     } else if (kind == 4 && rule->comm[0] != '\0') {
         snprintf(text, size, "comm=%s", rule->comm);
+    } else if (kind == 5 && rule->reduction >= 0) {
+        snprintf(text, size, "%s", made[rule->reduction]);
     }
 }
 
 /* The rule as text, its conditions in any order, blanks anywhere. */
 static void write_rule(const tw_rule_t *rule, test_random_t *random, char *text, size_t size)
 {
-    const int   first = (int)(test_bits(random) % 5), step = 1 + (int)(test_bits(random) % 4);
+    const int   first = (int)(test_bits(random) % 6), step = test_bits(random) % 2 ? 1 : 5;
     const char *blank = test_bits(random) % 3 == 0 ? " " : "";
     bool        any   = false;
     char        part[96];
 
     text[0] = '\0';
-    for (int i = 0; i < 5; i++) {
-        condition(rule, (first + i * step) % 5, part, sizeof(part));
+    for (int i = 0; i < 6; i++) {
+        condition(rule, (first + i * step) % 6, part, sizeof(part));
         if (part[0] != '\0') {
             add(text, size, any ? ":" : "");
             add(text, size, blank);
@@ -70,12 +73,12 @@ static void write_rule(const tw_rule_t *rule, test_random_t *random, char *text,
 
 static tw_rule_t draw_rule(test_random_t *random, int line)
 {
-    tw_rule_t rule = {.op = -1, .wide = -1, .most = MOST, .line = line};
+    tw_rule_t rule = {.op = -1, .dtype = -1, .most = MOST, .line = line, .reduction = -1};
 
     if (test_bits(random) % 2) {
         rule.op = (int)(test_bits(random) % TW_RULE_OPS);
     }
-    rule.wide = (int)(test_bits(random) % 3) - 1;
+    rule.dtype = (int)(test_bits(random) % 3) - 1;
     if (test_bits(random) % 2) {
         rule.least = test_bits(random) % 100;
     }
@@ -85,6 +88,10 @@ static tw_rule_t draw_rule(test_random_t *random, int line)
     strcpy(rule.comm, comms[test_bits(random) % 3]);
     if (rule.comm[0] == '\0' && test_bits(random) % 2) {
         rule.ranks = 1 + (int)(test_bits(random) % 3);
+    }
+    if (test_bits(random) % 3 == 0) { /* but an average, which MPI has not */
+        rule.reduction = (int)(test_bits(random) % 4);
+        rule.reduction += rule.reduction > 0;
     }
     strcpy(rule.spec, specs[test_bits(random) % 4]);
     return rule;
@@ -96,7 +103,7 @@ static bool holds(const tw_rule_t *rule, const tw_rule_query_t *query)
     if (rule->op != -1 && rule->op != (int)query->op) {
         return false;
     }
-    if ((rule->wide == 0 && query->wide) || (rule->wide == 1 && !query->wide)) {
+    if ((rule->dtype == 0 && query->dtype) || (rule->dtype == 1 && !query->dtype)) {
         return false;
     }
     if (query->bytes < rule->least || query->bytes > rule->most) {
@@ -105,15 +112,18 @@ static bool holds(const tw_rule_t *rule, const tw_rule_query_t *query)
     if (rule->comm[0] != '\0' && strcmp(rule->comm, query->comm_name) != 0) {
         return false;
     }
+    if (rule->reduction != -1 && rule->reduction != query->reduction) {
+        return false;
+    }
     return rule->ranks == 0 || rule->ranks == query->ranks;
 }
 
 static void check_same(const tw_rule_t *got, const tw_rule_t *want, const char *text)
 {
-    ck_assert_msg(got->op == want->op && got->wide == want->wide && got->least == want->least &&
+    ck_assert_msg(got->op == want->op && got->dtype == want->dtype && got->least == want->least &&
                       got->most == want->most && strcmp(got->comm, want->comm) == 0 &&
                       got->ranks == want->ranks && strcmp(got->spec, want->spec) == 0 &&
-                      got->line == want->line,
+                      got->line == want->line && got->reduction == want->reduction,
                   "line %d differs:\n%s", want->line, text);
 }
 
@@ -141,9 +151,11 @@ START_TEST(drawn_rules_are_read_and_decide)
         }
         for (int q = 0; q < 20; q++) {
             const tw_rule_query_t query = {(tw_rule_op_t)(test_bits(&random) % TW_RULE_OPS),
-                                           test_bits(&random) % 2, test_bits(&random) % 200,
+                                           test_bits(&random) % 2,
+                                           test_bits(&random) % 200,
                                            comms[test_bits(&random) % 3],
-                                           1 + (int)(test_bits(&random) % 4)};
+                                           1 + (int)(test_bits(&random) % 4),
+                                           (int)(test_bits(&random) % 6) - 1};
             int                   want  = 0;
 
             while (want < count && !holds(&rules[want], &query)) {
@@ -215,8 +227,8 @@ static void check_rules(const tw_rules_t *rules, size_t first)
 
         ck_assert_int_ge(rule->op, -1);
         ck_assert_int_lt(rule->op, TW_RULE_OPS);
-        ck_assert_int_ge(rule->wide, -1);
-        ck_assert_int_le(rule->wide, 1);
+        ck_assert_int_ge(rule->dtype, -1);
+        ck_assert_int_le(rule->dtype, 1);
         ck_assert(rule->least <= rule->most);
         ck_assert_int_ge(rule->ranks, 0);
         ck_assert(rule->ranks == 0 || rule->comm[0] == '\0');
