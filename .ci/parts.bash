@@ -102,7 +102,8 @@ configured() {
     if [ "$(cat "$dir/ci.options" 2>/dev/null)" != "$*" ] || [ configure -nt "$dir/config.status" ]; then
         # Objects do not depend on the flags that they were compiled with.
         [ ! -e "$dir/Makefile" ] || logged "$log" make -C "$dir" clean || return 1
-        (cd "$dir" && logged ci.log "$top/configure" --with-cuda=no "$@") || return 1
+        # By a relative path: configure refuses names with blanks.
+        (cd "$dir" && logged ci.log "$(realpath --relative-to=. "$top")/configure" --with-cuda=no "$@") || return 1
         echo "$*" >"$dir/ci.options"
     fi
     echo "in $dir: configure $*"

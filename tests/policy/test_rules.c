@@ -31,7 +31,7 @@ static void same_rule(const tw_rule_t *got, const tw_rule_t *want, const char *t
     ck_assert_msg(got->op == want->op && got->dtype == want->dtype && got->least == want->least &&
                       got->most == want->most && strcmp(got->comm, want->comm) == 0 &&
                       got->ranks == want->ranks && strcmp(got->spec, want->spec) == 0 &&
-                      got->line == want->line,
+                      got->line == want->line && got->reduction == want->reduction,
                   "'%s' is read as operation %d, type %d, %llu..%llu bytes, comm '%s', %d ranks, "
                   "codec '%s', line %d",
                   text, got->op, got->dtype, (unsigned long long)got->least,
@@ -42,34 +42,35 @@ static const struct {
     const char *text;
     tw_rule_t   rule;
 } good[] = {
-    {"allreduce:float:>=1M=tree8", {TW_RULE_ALLREDUCE, 0, MIB, MOST, "", 0, "tree8", 1}},
-    {"bcast:*=bitpack:2", {TW_RULE_BCAST, -1, 0, MOST, "", 0, "bitpack:2", 1}},
-    {"comm=world:off", {-1, -1, 0, MOST, "world", 0, "", 1}},
-    {"*=tree8:block=512,split=0.55", {-1, -1, 0, MOST, "", 0, "tree8:block=512,split=0.55", 1}},
-    {"alltoallv:double=bitpack:6", {TW_RULE_ALLTOALLV, 1, 0, MOST, "", 0, "bitpack:6", 1}},
-    {"comm=4:<=64k:off", {-1, -1, 0, 64 * KIB, "", 4, "", 1}},
-    {"*:off", {-1, -1, 0, MOST, "", 0, "", 1}},
-    {"*=off", {-1, -1, 0, MOST, "", 0, "", 1}},
-    {">1M=bf16", {-1, -1, MIB + 1, MOST, "", 0, "bf16", 1}},
-    {"<2G=bf16", {-1, -1, 0, 2 * GIB - 1, "", 0, "bf16", 1}},
-    {">=4096:<1M=bf16", {-1, -1, 4096, MIB - 1, "", 0, "bf16", 1}},
-    {"<=1m:>=1m=bf16", {-1, -1, MIB, MIB, "", 0, "bf16", 1}},
-    {">=0:<=inf=bf16", {-1, -1, 0, MOST, "", 0, "bf16", 1}},
-    {"float:comm=world=fp16", {-1, 0, 0, MOST, "world", 0, "fp16", 1}},
-    {"comm=self=fp32", {-1, -1, 0, MOST, "self", 0, "fp32", 1}},
-    {"comm=MPI_COMM_WORLD:off", {-1, -1, 0, MOST, "world", 0, "", 1}},
-    {"comm=MPI_COMM_SELF:off", {-1, -1, 0, MOST, "self", 0, "", 1}},
-    {"comm=2147483647:off", {-1, -1, 0, MOST, "", 2147483647, "", 1}},
-    {"comm=0003=bf16", {-1, -1, 0, MOST, "", 3, "bf16", 1}},
+    {"allreduce:float:>=1M=tree8", {TW_RULE_ALLREDUCE, 0, MIB, MOST, "", 0, "tree8", 1, -1}},
+    {"bcast:*=bitpack:2", {TW_RULE_BCAST, -1, 0, MOST, "", 0, "bitpack:2", 1, -1}},
+    {"comm=world:off", {-1, -1, 0, MOST, "world", 0, "", 1, -1}},
+    {"*=tree8:block=512,split=0.55", {-1, -1, 0, MOST, "", 0, "tree8:block=512,split=0.55", 1, -1}},
+    {"alltoallv:double=bitpack:6", {TW_RULE_ALLTOALLV, 1, 0, MOST, "", 0, "bitpack:6", 1, -1}},
+    {"comm=4:<=64k:off", {-1, -1, 0, 64 * KIB, "", 4, "", 1, -1}},
+    {"*:off", {-1, -1, 0, MOST, "", 0, "", 1, -1}},
+    {"*=off", {-1, -1, 0, MOST, "", 0, "", 1, -1}},
+    {">1M=bf16", {-1, -1, MIB + 1, MOST, "", 0, "bf16", 1, -1}},
+    {"<2G=bf16", {-1, -1, 0, 2 * GIB - 1, "", 0, "bf16", 1, -1}},
+    {">=4096:<1M=bf16", {-1, -1, 4096, MIB - 1, "", 0, "bf16", 1, -1}},
+    {"<=1m:>=1m=bf16", {-1, -1, MIB, MIB, "", 0, "bf16", 1, -1}},
+    {">=0:<=inf=bf16", {-1, -1, 0, MOST, "", 0, "bf16", 1, -1}},
+    {"float:comm=world=fp16", {-1, 0, 0, MOST, "world", 0, "fp16", 1, -1}},
+    {"comm=self=fp32", {-1, -1, 0, MOST, "self", 0, "fp32", 1, -1}},
+    {"comm=MPI_COMM_WORLD:off", {-1, -1, 0, MOST, "world", 0, "", 1, -1}},
+    {"comm=MPI_COMM_SELF:off", {-1, -1, 0, MOST, "self", 0, "", 1, -1}},
+    {"comm=2147483647:off", {-1, -1, 0, MOST, "", 2147483647, "", 1, -1}},
+    {"comm=0003=bf16", {-1, -1, 0, MOST, "", 3, "bf16", 1, -1}},
     {"comm=0000000000000000000000000000000000000000000000000000000000000000000000012:off",
-     {-1, -1, 0, MOST, "", 12, "", 1}},
+     {-1, -1, 0, MOST, "", 12, "", 1, -1}},
     {"\t bcast : double : >= 64k = bitpack:7,round \r",
-     {0, 1, 64 * KIB, MOST, "", 0, "bitpack:7,round", 1}},
-    {"bcast : off ", {0, -1, 0, MOST, "", 0, "", 1}},
-    {"comm= self :off", {-1, -1, 0, MOST, "self", 0, "", 1}},
-    {"reduce=tree8 # all of them; *:off", {TW_RULE_REDUCE, -1, 0, MOST, "", 0, "tree8", 1}},
-    {"# first a comment\n\n ;; reduce=tree8", {TW_RULE_REDUCE, -1, 0, MOST, "", 0, "tree8", 3}},
-    {"*=no such codec", {-1, -1, 0, MOST, "", 0, "no such codec", 1}}, /* not checked here */
+     {0, 1, 64 * KIB, MOST, "", 0, "bitpack:7,round", 1, -1}},
+    {"bcast : off ", {0, -1, 0, MOST, "", 0, "", 1, -1}},
+    {"comm= self :off", {-1, -1, 0, MOST, "self", 0, "", 1, -1}},
+    {"reduce=tree8 # all of them; *:off", {TW_RULE_REDUCE, -1, 0, MOST, "", 0, "tree8", 1, -1}},
+    {"# first a comment\n\n ;; reduce=tree8", {TW_RULE_REDUCE, -1, 0, MOST, "", 0, "tree8", 3, -1}},
+    {"max:allreduce=bf16", {TW_RULE_ALLREDUCE, -1, 0, MOST, "", 0, "bf16", 1, TW_MAX}},
+    {"*=no such codec", {-1, -1, 0, MOST, "", 0, "no such codec", 1, -1}}, /* not checked here */
 };
 
 START_TEST(good_rules_are_read)
@@ -292,21 +293,21 @@ static const struct {
     tw_rule_query_t query;
     int             first;
 } queries[] = {
-    {{TW_RULE_ALLREDUCE, false, 1048576, "", 2}, 0},
-    {{TW_RULE_ALLREDUCE, false, 1048575, "", 2}, 1},
-    {{TW_RULE_ALLREDUCE, false, 65536, "self", 2}, 1},
-    {{TW_RULE_ALLREDUCE, false, 65535, "self", 2}, 2},
-    {{TW_RULE_ALLREDUCE, true, 1048576, "self", 4}, 2},
-    {{TW_RULE_ALLREDUCE, true, 1048576, "world", 4}, 3},
-    {{TW_RULE_ALLREDUCE, true, 1048576, "", 5}, -1},
-    {{TW_RULE_ALLREDUCE, false, 8, "world", 5}, -1},
-    {{TW_RULE_BCAST, false, 4, "", 5}, -1},
-    {{TW_RULE_BCAST, false, 5, "", 5}, 4},
-    {{TW_RULE_BCAST, true, 7, "", 5}, 4},
-    {{TW_RULE_BCAST, true, 7, "", 4}, 3},
-    {{TW_RULE_BCAST, true, 8, "", 5}, -1},
-    {{TW_RULE_REDUCE, true, UINT64_MAX, "world", 5}, 5},
-    {{TW_RULE_REDUCE_SCATTER, true, UINT64_MAX, "world", 5}, -1},
+    {{TW_RULE_ALLREDUCE, false, 1048576, "", 2, -1}, 0},
+    {{TW_RULE_ALLREDUCE, false, 1048575, "", 2, -1}, 1},
+    {{TW_RULE_ALLREDUCE, false, 65536, "self", 2, -1}, 1},
+    {{TW_RULE_ALLREDUCE, false, 65535, "self", 2, -1}, 2},
+    {{TW_RULE_ALLREDUCE, true, 1048576, "self", 4, -1}, 2},
+    {{TW_RULE_ALLREDUCE, true, 1048576, "world", 4, -1}, 3},
+    {{TW_RULE_ALLREDUCE, true, 1048576, "", 5, -1}, -1},
+    {{TW_RULE_ALLREDUCE, false, 8, "world", 5, -1}, -1},
+    {{TW_RULE_BCAST, false, 4, "", 5, -1}, -1},
+    {{TW_RULE_BCAST, false, 5, "", 5, -1}, 4},
+    {{TW_RULE_BCAST, true, 7, "", 5, -1}, 4},
+    {{TW_RULE_BCAST, true, 7, "", 4, -1}, 3},
+    {{TW_RULE_BCAST, true, 8, "", 5, -1}, -1},
+    {{TW_RULE_REDUCE, true, UINT64_MAX, "world", 5, -1}, 5},
+    {{TW_RULE_REDUCE_SCATTER, true, UINT64_MAX, "world", 5, -1}, -1},
 };
 
 START_TEST(the_first_rule_that_holds_decides)

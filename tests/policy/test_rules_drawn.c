@@ -242,7 +242,7 @@ static void check_rules(const tw_rules_t *rules, size_t first)
 
 START_TEST(hostile_text_is_read_or_refused)
 {
-    const tw_rule_query_t query  = {TW_RULE_BCAST, false, 65536, "world", 4};
+    const tw_rule_query_t query  = {TW_RULE_BCAST, false, 65536, "world", 4, -1};
     test_random_t         random = test_random(2);
     tw_rules_t            rules  = {0};
     char                  drawn[512];
