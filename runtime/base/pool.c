@@ -20,17 +20,16 @@ struct tw_pool_buf {
 
 _Static_assert(sizeof(struct tw_pool_buf) <= TW_POOL_ALIGN, "header fits its room");
 
-/* Class of the smallest capacity that holds `bytes`, and that capacity; 0 capacity: too large. */
+/* Nobody has more. */
+#define TW_POOL_MOST (SIZE_MAX / 4)
+
+/* Class of the smallest capacity that holds `bytes`, at most TW_POOL_MOST, and that capacity. */
 static unsigned tw_pool_class(size_t bytes, size_t *capacity)
 {
     unsigned power = 10; /* 1 KiB is the smallest capacity */
     unsigned quarter;
     size_t   step;
 
-    if (bytes > SIZE_MAX / 4) {
-        *capacity = 0;
-        return 0;
-    }
     while (((size_t)2 << power) <= bytes) {
         power++;
     }
@@ -68,7 +67,7 @@ static struct tw_pool_buf *tw_pool_allocate(tw_pool_t *pool, unsigned size_class
 {
     struct tw_pool_buf *buf;
 
-    if (capacity == 0 || TW_POOL_ALIGN + capacity > pool->limit - pool->bytes) {
+    if (TW_POOL_ALIGN + capacity > pool->limit - pool->bytes) {
         return NULL;
     }
     buf = aligned_alloc(TW_POOL_ALIGN, TW_POOL_ALIGN + capacity);
@@ -158,15 +157,19 @@ static struct tw_pool_buf *tw_pool_take_idle(tw_pool_t *pool, unsigned size_clas
 
 tw_status_t tw_pool_get(tw_pool_t *pool, size_t bytes, void **buffer_p)
 {
-    size_t              capacity;
-    const unsigned      size_class = tw_pool_class(bytes, &capacity);
     struct tw_pool_buf *buf;
+    unsigned            size_class;
+    size_t              capacity;
 
+    if (bytes > TW_POOL_MOST) {
+        return TW_ERR_NO_MEMORY;
+    }
+    size_class = tw_pool_class(bytes, &capacity);
     pthread_mutex_lock(&pool->lock);
-    if (pool->window > 0 && capacity > 0) {
+    if (pool->window > 0) {
         tw_pool_shrink(pool, size_class);
     }
-    buf = capacity > 0 ? tw_pool_take_idle(pool, size_class) : NULL;
+    buf = tw_pool_take_idle(pool, size_class);
     if (buf == NULL) {
         tw_pool_make_way(pool, size_class);
         buf = tw_pool_allocate(pool, size_class, capacity);
@@ -198,7 +201,8 @@ void tw_pool_put(tw_pool_t *pool, void *buffer)
 void tw_pool_trim(tw_pool_t *pool, size_t bytes)
 {
     size_t         capacity;
-    const unsigned size_class = tw_pool_class(bytes, &capacity);
+    const unsigned size_class =
+        tw_pool_class(bytes < TW_POOL_MOST ? bytes : TW_POOL_MOST, &capacity);
 
     pthread_mutex_lock(&pool->lock);
     tw_pool_free_beyond(pool, size_class);

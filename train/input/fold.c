@@ -33,7 +33,7 @@ size_t tw_fold_first(const tw_transforms_t *list)
 }
 
 /* Which number of a mean of pixels belongs to the value at image->data, and to its neighbours. */
-static void note_pixels(tw_fold_t *fold, const tw_transform_step_t *step, const float *pixel)
+static void note_pixels(tw_folded_t *fold, const tw_transform_step_t *step, const float *pixel)
 {
     const tw_image_t *image = &fold->image;
     const tw_region_t see   = image->present;
@@ -48,7 +48,7 @@ static void note_pixels(tw_fold_t *fold, const tw_transform_step_t *step, const 
 }
 
 /* Later views have moved the first value. */
-static void move_pixels(tw_fold_t *fold, const void *before)
+static void move_pixels(tw_folded_t *fold, const void *before)
 {
     const size_t moved =
         (size_t)((const char *)fold->image.data - (const char *)before) / value_bytes(&fold->image);
@@ -59,7 +59,7 @@ static void move_pixels(tw_fold_t *fold, const void *before)
     }
 }
 
-static void note_numbers(tw_fold_t *fold, const float *mean, const float *scale, size_t n)
+static void note_numbers(tw_folded_t *fold, const float *mean, const float *scale, size_t n)
 {
     for (size_t c = 0; c < TW_FOLD_PLANES; c++) {
         const size_t k = n > 1 ? c < n ? c : n - 1 : 0;
@@ -71,11 +71,11 @@ static void note_numbers(tw_fold_t *fold, const float *mean, const float *scale,
 }
 
 void tw_fold_make(const tw_transforms_t *list, size_t first, const tw_planned_t *planned,
-                  tw_fold_t *fold)
+                  tw_folded_t *fold)
 {
     const void *before = NULL;
 
-    *fold = (tw_fold_t){.image = planned->image};
+    *fold = (tw_folded_t){.image = planned->image};
     for (size_t k = first; k < list->n; k++) {
         const tw_transform_t      *op    = &list->op[k];
         const tw_transform_step_t *step  = &planned->step[k];

@@ -16,7 +16,7 @@
 
 enum { TW_FOLD_STEPS = 8, TW_FOLD_PLANES = 4 };
 
-typedef struct tw_fold {
+typedef struct tw_folded {
     tw_image_t image; /* as it is seen in the end; of values that the operations have not changed */
 
     /* First, value (c, y, x) of data as it lies there, not as it is seen, becomes the value minus
@@ -30,7 +30,7 @@ typedef struct tw_fold {
     struct {
         float mean[TW_FOLD_PLANES], scale[TW_FOLD_PLANES];
     } step[TW_FOLD_STEPS];
-} tw_fold_t;
+} tw_folded_t;
 
 /** The first operation from which on all fold: operations in front of it must have been run. The number
  * of operations where the last does not. */
@@ -40,6 +40,6 @@ size_t tw_fold_first(const tw_transforms_t *list);
  * @param planned  planned, and `first` operations have been run on planned->image, whose data lies
  *                 without gaps and not mirrored; data is not read. */
 void tw_fold_make(const tw_transforms_t *list, size_t first, const tw_planned_t *planned,
-                  tw_fold_t *fold);
+                  tw_folded_t *fold);
 
 #endif /* TW_INPUT_FOLD_H */

@@ -174,7 +174,7 @@ static void release(const tw_input_device_t *device, tw_staging_t *staging)
 
 /* ---- a batch ---- */
 
-static tw_image_work_t work_of(const tw_fold_t *fold, const void *moved)
+static tw_image_work_t work_of(const tw_folded_t *fold, const void *moved)
 {
     const tw_image_t *image  = &fold->image;
     const int         floats = image->type == TW_IMAGE_FLOATS;
@@ -206,7 +206,7 @@ static tw_image_work_t work_of(const tw_fold_t *fold, const void *moved)
 }
 
 /* A mean of pixels on the device: there are no more than lists. */
-static int find_mean(tw_gpu_images_t *images, const tw_fold_t *fold, const void **mean_p,
+static int find_mean(tw_gpu_images_t *images, const tw_folded_t *fold, const void **mean_p,
                      tw_problem_t *problem)
 {
     const size_t bytes = fold->pixels * sizeof(float);
@@ -254,7 +254,7 @@ static int describe(tw_gpu_images_t *images, const tw_input_batch_t *batch, cons
     for (size_t i = 0; i < batch->n; i++) {
         const tw_input_row_t *row   = &batch->row[i];
         const tw_gpu_place_t *place = row->staging.device;
-        tw_fold_t             fold;
+        tw_folded_t           fold;
 
         tw_fold_make(batch->how->list, batch->transfer, &row->prepared.planned, &fold);
         images->work[i] = work_of(&fold, place->bytes);

@@ -10,7 +10,7 @@
 #define TW_IMAGE_STEPS  8
 #define TW_IMAGE_PLANES 4
 
-/* One image, as tw_fold_t has it; h and w of what is seen, the region that is present in it. */
+/* One image, as tw_folded_t has it; h and w of what is seen, the region that is present in it. */
 typedef struct tw_image_work {
     const void *moved; /* memory of the device */
     uint32_t    c, h, w, top, left, present_h, present_w;
