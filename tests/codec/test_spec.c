@@ -312,8 +312,8 @@ START_TEST(element_sizes)
 {
     ck_assert_uint_eq(tw_dtype_size(TW_F32), 4);
     ck_assert_uint_eq(tw_dtype_size(TW_F64), 8);
-    ck_assert_uint_eq(tw_dtype_size(TW_BF16), 2);
-    ck_assert_uint_eq(tw_dtype_size(TW_F16), 2);
+    ck_assert_uint_eq(tw_dtype_size(TW_BF16), 0); /* reserved: no row */
+    ck_assert_uint_eq(tw_dtype_size(TW_F16), 0);
     ck_assert_uint_eq(tw_dtype_size((tw_dtype_t)99), 0);
 }
 END_TEST

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Sourced by tests that run other MPI test programs under settings. number counts TAP's lines.
 
-# launched PROGRAM WHAT [RANKS]: launch.sh's lines, numbered on. Without RANKS, or with TW_ALL, the program's own; TW_RANKS
-# overrides.
+# launched PROGRAM WHAT [RANKS]: launch.sh's lines, numbered on. Without RANKS, or with TW_ALL, the program's own; with
+# TW_BRIEF the last of RANKS, or 4; TW_RANKS overrides.
 launched() {
     local line ranks=${3-}
     [ -z "${TW_ALL-}" ] || ranks=
+    [ -z "${TW_BRIEF-}" ] || ranks=${ranks:-4} ranks=${ranks##* }
     ranks=${TW_RANKS:-$ranks}
     while read -r line; do
         case $line in

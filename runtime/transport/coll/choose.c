@@ -7,7 +7,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/transport/coll/native/native.h"
 #include "runtime/transport/coll/traffic.h"
 #include "runtime/transport/shm/quick.h"
 
@@ -19,20 +18,6 @@ const tw_algorithm_row_t *tw_collective_row(const tw_collective_t *collective, c
         }
     }
     return NULL;
-}
-
-const char *tw_algorithm_name(int algorithm)
-{
-    static const tw_collective_t *const all[] = {&tw_collective_allreduce, &tw_collective_bcast};
-
-    for (size_t c = 0; c < sizeof(all) / sizeof(all[0]); c++) {
-        for (int i = 0; all[c]->rows[i] != NULL; i++) {
-            if (algorithm != TW_ALGORITHM_AUTO && (int)all[c]->rows[i]->number == algorithm) {
-                return all[c]->rows[i]->name;
-            }
-        }
-    }
-    return algorithm == TW_ALGORITHM_MPI ? tw_native_row.name : NULL;
 }
 
 const tw_algorithm_row_t *tw_collective_named(const tw_collective_t *collective,
