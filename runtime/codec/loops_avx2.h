@@ -242,9 +242,4 @@ TW_INLINE const void *tw_no_self(const tw_codec_t *codec)
     return NULL;
 }
 
-TW_INLINE const void *tw_table_self(const tw_codec_t *codec)
-{
-    return codec->table;
-}
-
 #endif /* TW_CODEC_LOOPS_AVX2_H */
