@@ -51,7 +51,7 @@ made 0 0 watching 2 agree exact 2
 made 0 0 tree8 3 die none
 made 1 9 tree8 3 die well
 usual=$preload
-preload=$programs/.libs/libthinwire-preload-$mpi.so # with the functions that the tool has and this MPI lacks
+preload=$(loadable "$programs/.libs/libthinwire-preload-$mpi.so") # with the functions that the tool has and this MPI lacks
 made 1 9 bitpack:2 2 agree representable 2          # and calls from inside MPI stay as they are
 export TW_ALIKE=1                          # all ranks give MPI types of one sort
 made 1 9 bitpack:2 3 agree representable 3

@@ -16,8 +16,18 @@ number=0
 # shellcheck source=tests/left.bash disable=SC1091
 . "$top_srcdir/tests/left.bash"
 
+# loadable FILE: the same by a name that LD_PRELOAD can hold, in which blanks separate.
+loadable() {
+    local link
+    case $1 in
+        *[[:blank:]]*)
+            link=$(mktemp -d "$scratch/XXXXXX")/${1##*/} && ln -s "$(realpath "$1")" "$link" && echo "$link" ;;
+        *) echo "$1" ;;
+    esac
+}
+
 mpi=${TW_MPI:-openmpi}
-preload=$top_builddir/lib/libthinwire-preload-$mpi.so
+preload=$(loadable "$top_builddir/lib/libthinwire-preload-$mpi.so")
 case $("$top_builddir/bin/thinwire" info 2>/dev/null | grep -o 'sanitizers: [a-z]*') in
     *yes) asan=$($CC -print-file-name=libasan.so): ;;
     *thread) asan=$($CC -print-file-name=libtsan.so): ;;
@@ -103,7 +113,7 @@ start() {
         return 1
     fi
     [ -z "${loud-}" ] || settings+=(THINWIRE_QUIET=0)
-    [ -z "${between-}" ] || settings[0]+=:$between # a tool between the drop-in and MPI
+    [ -z "${between-}" ] || settings[0]+=:$(loadable "$between") # a tool between the drop-in and MPI
     timeout -k 5 $((limit + 20)) "$MPIRUN" -n "$ranks" \
         env TW_THIN="${TW_THIN:-$(thinned "$ranks")}" TW_CASE_LIMIT="${TW_CASE_LIMIT:-60}" "${settings[@]}" "$programs/$program" "$@" \
         </dev/null >"$scratch/out" 2>&1
