@@ -90,8 +90,15 @@ static void tw_types_find_args(void)
 #endif
 }
 
+/* What derived types are called: every message of one asks. */
+static char tw_types_names[TW_KINDS][sizeof(((tw_type_t *)0)->name)] = {"derived"};
+
 void tw_types_start(void)
 {
+    for (tw_kind_t kind = TW_KIND_OTHER + 1; kind < TW_KINDS; kind++) {
+        snprintf(tw_types_names[kind], sizeof(tw_types_names[kind]), "derived(%s)",
+                 kind == TW_KIND_WORDS ? "words" : tw_elements_text((tw_elements_t)kind));
+    }
     tw_types_find_args();
     tw_types_keyed = tw_next.Type_create_keyval(tw_types_copy, tw_types_delete, &tw_types_key,
                                                 NULL) == MPI_SUCCESS;
@@ -267,11 +274,9 @@ static bool tw_type_fill(MPI_Datatype datatype, const tw_parts_t *parts, tw_type
     type->kind     = parts->any && !parts->mixed ? parts->kind : TW_KIND_OTHER;
     type->dense    = parts->contiguous && type->kind != TW_KIND_OTHER;
     type->elements = tw_kind_is_values(type->kind) ? (tw_elements_t)type->kind : TW_ELEMENTS_OTHER;
-    strcpy(type->name, "derived");
+    memcpy(type->name, tw_types_names[type->kind], sizeof(type->name));
     if (type->kind != TW_KIND_OTHER) {
         type->values = type->size / tw_kind_size(type->kind);
-        snprintf(type->name, sizeof(type->name), "derived(%s)",
-                 type->kind == TW_KIND_WORDS ? "words" : tw_elements_text(type->elements));
     }
     return true;
 }
