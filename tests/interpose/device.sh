@@ -53,7 +53,7 @@ on() { # MODE RANKS DEVICES MEMORY PROGRAM: a line; what the stand-in finds is a
 on left 1 1 device fuzz
 on left 3 2 device fuzz
 
-preload=$programs/.libs/libthinwire-preload-$mpi.so
+preload=$(loadable "$programs/.libs/libthinwire-preload-$mpi.so")
 on watching 2 2 mixed fuzz
 for ranks in 1 2 3 4; do
     on bitpack:2 $ranks $((5 - ranks)) device fuzz

@@ -21,7 +21,8 @@ loadable() {
     local link
     case $1 in
         *[[:blank:]]*)
-            link=$(mktemp -d "$scratch/XXXXXX")/${1##*/} && ln -s "$(realpath "$1")" "$link" && echo "$link" ;;
+            link=$(mktemp -d "$scratch/XXXXXX")/folder && # of its folder: it looks for others beside it
+                ln -s "$(realpath "${1%/*}")" "$link" && echo "$link/${1##*/}" ;;
         *) echo "$1" ;;
     esac
 }
