@@ -40,7 +40,7 @@ result $? "AMD's memory, 2 ranks"
 
 # ---- on the stand-in -----------------------------------------------------------------------------
 
-between=$programs/.libs/aware.so
+between=$(loadable "$programs/.libs/aware.so")
 export TW_STANDIN=$top_builddir/tests/gpu/standin/.libs/libcudart.so.13 TW_FUZZ=${TW_FUZZ:-25}
 on() { # MODE RANKS DEVICES MEMORY PROGRAM: a line; what the stand-in finds is an exit status
     seed=$((seed + 1))
