@@ -314,7 +314,7 @@ bool tw_call_could_send(const tw_call_t *call)
 /* While watching: what each candidate would have sent. */
 static void tw_call_could(const tw_call_t *call, tw_record_t *delta, uint64_t ns)
 {
-    const size_t type = tw_dtype_index(tw_kind_dtype(call->type.kind));
+    const size_t type = tw_kind_index(call->type.kind);
 
     if (!tw_call_could_send(call)) {
         return;

@@ -19,6 +19,16 @@ static bool tw_words_of_named(MPI_Datatype datatype, size_t size)
            datatype != MPI_FLOAT_INT;
 }
 
+tw_kind_t tw_kind_of_size(size_t size)
+{
+    for (int i = 0; i < TW_DTYPE_ROWS; i++) {
+        if (tw_dtype_size(tw_dtypes[i]) == size) {
+            return (tw_kind_t)(i + 1);
+        }
+    }
+    return TW_KIND_OTHER;
+}
+
 /* The predefined types of floating-point numbers; the pairs of Fortran are defined as two of them
  * (MPI 4.1, 6.9.4), complex numbers count as two. Those of Fortran have the size that the MPI
  * library was built for, and a library may lack some: MPI_DATATYPE_NULL. */
@@ -39,10 +49,8 @@ static tw_kind_t tw_kind_of_named(MPI_Datatype datatype, size_t size, size_t *va
         parts = datatype == pairs[i] ? 2 : 0;
     }
     *values_p = parts;
-    for (int i = 0; i < TW_DTYPE_ROWS && parts > 0; i++) {
-        if (size == parts * tw_dtype_size(tw_dtypes[i])) {
-            return (tw_kind_t)(i + 1);
-        }
+    if (parts > 0 && size % parts == 0 && tw_kind_of_size(size / parts) != TW_KIND_OTHER) {
+        return tw_kind_of_size(size / parts);
     }
     if (parts == 0 && tw_words_of_named(datatype, size)) {
         *values_p = size / sizeof(float);

@@ -15,4 +15,7 @@ const tw_type_t *tw_named_at(MPI_Datatype datatype);
 /* Any predefined type. */
 void tw_named_get(MPI_Datatype datatype, tw_type_t *type);
 
+/* Of floating-point numbers of so many bytes. */
+tw_kind_t tw_kind_of_size(size_t size);
+
 #endif /* TW_INTERPOSE_NAMED_H */

@@ -21,17 +21,6 @@ typedef struct tw_parts {
     bool      contiguous;
 } tw_parts_t;
 
-/* Of floating-point numbers of so many bytes. */
-static tw_kind_t tw_kind_of_size(size_t size)
-{
-    for (int i = 0; i < TW_DTYPE_ROWS; i++) {
-        if (tw_dtype_size(tw_dtypes[i]) == size) {
-            return (tw_kind_t)(i + 1);
-        }
-    }
-    return TW_KIND_OTHER;
-}
-
 static void tw_parts_add(tw_parts_t *parts, tw_kind_t kind)
 {
     parts->mixed = parts->mixed || kind == TW_KIND_OTHER || (parts->any && kind != parts->kind);

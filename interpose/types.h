@@ -64,10 +64,15 @@ static inline bool tw_kind_is_values(tw_kind_t kind)
     return kind != TW_KIND_OTHER && kind != TW_KIND_WORDS;
 }
 
-/* The type of its values, as which words pass for float32. */
+/* The place in the list of the type of its values; words pass for float32, the first. */
+static inline size_t tw_kind_index(tw_kind_t kind)
+{
+    return tw_kind_is_values(kind) ? (size_t)kind - 1 : 0;
+}
+
 static inline tw_dtype_t tw_kind_dtype(tw_kind_t kind)
 {
-    return tw_kind_is_values(kind) ? tw_dtypes[kind - 1] : TW_F32;
+    return tw_dtypes[tw_kind_index(kind)];
 }
 
 /* Must a codec of float32 be told to take it (--double)? */

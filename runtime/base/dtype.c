@@ -13,16 +13,6 @@ const tw_dtype_t tw_dtypes[TW_DTYPE_ROWS] = {TW_DTYPES(TW_DTYPE_ID)};
 #define TW_DTYPE_REF(dtype, row, ...) [dtype] = &tw_dtype_##row,
 static const tw_dtype_row_t *const tw_dtype_rows[] = {TW_DTYPES(TW_DTYPE_REF)};
 
-size_t tw_dtype_index(tw_dtype_t dtype)
-{
-    size_t index = 0;
-
-    while (index < TW_DTYPE_ROWS && tw_dtypes[index] != dtype) {
-        index++;
-    }
-    return index;
-}
-
 const tw_dtype_row_t *tw_dtype_row(tw_dtype_t dtype)
 {
     return (size_t)dtype < sizeof(tw_dtype_rows) / sizeof(tw_dtype_rows[0]) ? tw_dtype_rows[dtype]

@@ -2,7 +2,7 @@
  * base/dtype.h - element types: a row each, of which everyone asks what it wants to know of one.
  *
  * Adding one: its tw_dtype_t in <thinwire/codec.h>, its row in a file of its own in dtypes/ and in sources.am, and a line
- * here. A codec that has kernels for it says so in finish(); a function that a row lacks (NULL) is TW_ERR_UNSUPPORTED.
+ * here. Every function of a row is there. A codec that has kernels for the type says so in finish(), or is unsupported.
  */
 #ifndef TW_BASE_DTYPE_H
 #define TW_BASE_DTYPE_H
@@ -31,12 +31,11 @@ typedef enum tw_combination {
 typedef void (*tw_combine_t)(const void *a, const void *b, size_t n, void *out);
 
 typedef struct tw_dtype_row {
-    const char *
-        name; /* "float": in settings, rules, decisions and files of jobs, and "floats" in messages */
-    size_t bytes;    /* of an element */
-    int    fraction; /* its bits, as IEEE 754 has them: a sign, then the exponent's, then these */
-    int    exponent;
-    bool   in_f32;         /* float32 holds every value of it */
+    const char  *name;     /* "float": in settings, rules, files; "floats" in messages */
+    size_t       bytes;    /* of an element */
+    int          fraction; /* bits: a sign, then the exponent's, then these (IEEE 754) */
+    int          exponent;
+    bool         in_f32;   /* float32 holds every value of it */
     const char  *lossless; /* the spec of a codec that keeps every bit of it */
     tw_combine_t combine[TW_COMBINATIONS];
     void (*divide)(void *values, size_t n, int by); /* values[i] = fl(values[i] / by), by > 0 */
@@ -57,9 +56,6 @@ enum {
 #undef TW_DTYPE_ONE
 };
 extern const tw_dtype_t tw_dtypes[TW_DTYPE_ROWS];
-
-/* The place in the list of a type that has a row. */
-size_t tw_dtype_index(tw_dtype_t dtype);
 
 /* NULL: there is none of this type. */
 const tw_dtype_row_t *tw_dtype_row(tw_dtype_t dtype);
