@@ -5,7 +5,7 @@
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/thinwire-test.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 export OMPI_MCA_btl_vader_backing_directory=$scratch
-export LSAN_OPTIONS=suppressions=$top_srcdir/tests/lsan.supp:print_suppressions=0
+export LSAN_OPTIONS="suppressions='$top_srcdir/tests/lsan.supp':print_suppressions=0"
 export OMP_NUM_THREADS=1
 number=0
 # shellcheck source=tests/left.bash disable=SC1091

@@ -16,7 +16,7 @@ fi
 # shellcheck source=tests/mpi/launched.sh
 . "$top_srcdir/tests/mpi/launched.sh"
 export TSAN_OPTIONS="ignore_noninstrumented_modules=1 exitcode=66 history_size=7"
-TSAN_OPTIONS="$TSAN_OPTIONS suppressions=$top_srcdir/tests/tsan.supp"
+TSAN_OPTIONS="$TSAN_OPTIONS suppressions='$top_srcdir/tests/tsan.supp'"
 export OMP_NUM_THREADS=1
 
 # A race made on purpose must be reported, or all that follows says nothing.
