@@ -3,7 +3,7 @@
 # several modes; TAP. Every launch has a time limit, so that a hang is a failure.
 #
 # Environment: TW_MODES (run only these modes, the others are skipped), TW_RANKS (only these ranks),
-# TW_TIME_LIMIT (seconds per launch), TW_ALL (what .ci/long adds), TW_BRIEF (half of the cases, whatever the ranks), and what the programs read (tests/cases.h,
+# TW_TIME_LIMIT (seconds per launch), TW_ALL (what .ci/long adds), TW_BRIEF (a third of the cases, on 2 to 4 ranks), and what the programs read (tests/cases.h,
 # tests/interpose/common.h).
 # shellcheck shell=bash
 : "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}" "${CC:?}"
@@ -101,7 +101,7 @@ mode() {
 wanted() { [ -z "$1" ] || [[ " $1 " == *" $2 "* ]]; }
 
 thinned() { # RANKS
-    [ "$1" -le 3 ] && [ -z "${TW_BRIEF-}" ] && echo 1 || echo 2
+    if [ -n "${TW_BRIEF-}" ]; then echo 3; elif [ "$1" -le 3 ]; then echo 1; else echo 2; fi
 }
 
 # start MODE RANKS PROGRAM [ARG...]: sets nothing, prints to $scratch/out, returns mpirun's status.
@@ -123,7 +123,7 @@ start() {
 # run MODE RANKS PROGRAM: one launch of a program that takes EXPECTATION RANKS, one TAP line.
 run() {
     local name="$3 on $2 ranks, $1" status
-    if ! wanted "${TW_MODES-}" "$1" || ! wanted "${TW_RANKS-}" "$2"; then
+    if ! wanted "${TW_MODES-}" "$1" || ! wanted "${TW_RANKS-${TW_BRIEF:+2 3 4}}" "$2"; then
         skip "$name" "not asked for"
         return
     fi

@@ -10,7 +10,9 @@ limit=${TW_TIME_LIMIT:-120}
 library=$top_builddir/lib/libthinwire.so
 family=$([ "$TW_MPI" = openmpi ] && echo 'open mpi' || echo mpich)
 export THINWIRE_LIBRARY=$library PYTHONPATH=$top_srcdir/python PYTHONDONTWRITEBYTECODE=1
-plan 50
+many="1 2 3 4"
+[ -z "${TW_BRIEF-}" ] || many="1 4"
+plan $((22 + 7 * $(wc -w <<<"$many")))
 
 # What is missing for all of it, and for the part with mpi4py.
 missing=
@@ -58,7 +60,7 @@ test_with "$missing" "codecs" alone "$python" "$tests/test_codec.py"
 by_itself() { # RANKS WHAT
     TW_WANTED=$1 ranks "$1" "$python" "$tests/test_alone.py" "$2" && times "$1" 'right on rank'
 }
-for n in 1 2 3 4; do
+for n in $many; do
     test_with "$missing" "without mpi4py, on $n ranks" by_itself $n sum
     test_with "$missing" "several communicators and threads without mpi4py, on $n ranks" by_itself $n twice
 done
@@ -91,7 +93,7 @@ test_with "$missing" "device memory, on 2 ranks" on_device
 # ---- with mpi4py ---------------------------------------------------------------------------------
 
 beside() { TW_WANTED=$1 ranks "$1" "$python" -m mpi4py "$tests/test_$2.py"; }
-for n in 1 2 3 4; do
+for n in $many; do
     for what in collectives objects requests feedback errors; do
         test_with "$without_mpi4py" "$what beside mpi4py, on $n ranks" beside $n $what
     done
