@@ -12,7 +12,8 @@
 
 typedef struct script_exchange {
     tw_operation_t   operation;
-    double           count; /* as tw_operation_t has it, of the ranks that play             */
+    double           count;    /* as tw_operation_t has it, of the ranks that play             */
+    double           messages; /* of all ranks together, about                              */
     char             algorithm[24]; /* of the library's own                                      */
     tw_codec_facts_t codec;         /* what its values are encoded by, and how fast              */
 } script_exchange_t;

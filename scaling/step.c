@@ -85,7 +85,7 @@ static int is_native(const exchange_t *x, const tw_facts_t *all, const tw_facts_
                      const step_exchange_t *found)
 {
     const tw_ladder_t *ladder = &facts->native[x->operation];
-    const double value = (double)tw_dtype_size(x->dtype), bytes = found->count * value;
+    const double       value = (double)tw_dtype_size(x->dtype), bytes = found->count * value;
 
     return x->native && ladder->steps > 0 && bytes <= 4.0 * ladder->bytes[ladder->steps - 1] &&
            facts->ranks == all->ranks &&
@@ -112,11 +112,10 @@ static int is_left(const exchange_t *x, const step_case_t *how)
     const double value = (double)tw_dtype_size(x->dtype);
     const double count = x->scales ? x->count * how->share : x->count;
 
-    return x->native &&
-           (tw_drop_in_small(count * value, x->threshold) ||
-            (!is_narrow(x) &&
-             !tw_drop_in_means_doubles(how->narrow,
-                                       tw_facts_codec(how->facts, how->spec, TW_F32) != NULL)));
+    return x->native && (tw_drop_in_small(count * value, x->threshold) ||
+                         (!is_narrow(x) &&
+                          !tw_drop_in_means_doubles(
+                              how->narrow, tw_facts_codec(how->facts, how->spec, TW_F32) != NULL)));
 }
 
 static int exchange_as(const exchange_t *x, const step_case_t *how, step_exchange_t *found,
@@ -160,76 +159,13 @@ static int exchange_as(const exchange_t *x, const step_case_t *how, step_exchang
         found->codec = tw_facts_codec(how->facts, found->codec->spec, found->codec->dtype);
     }
     if (status != TW_OK) {
-        snprintf(why, why_size, "'%.60s': nothing is known of %s%s%s%s%s on %d ranks", x->name, spec,
-                 is_narrow(x) ? "" : " for ", is_narrow(x) ? "" : tw_dtype_name(x->dtype), how->algorithm != NULL ? " by " : "",
-                 how->algorithm != NULL ? how->algorithm : "", facts.ranks);
+        snprintf(why, why_size, "'%.60s': nothing is known of %s%s%s%s%s on %d ranks", x->name,
+                 spec, is_narrow(x) ? "" : " for ", is_narrow(x) ? "" : tw_dtype_name(x->dtype),
+                 how->algorithm != NULL ? " by " : "", how->algorithm != NULL ? how->algorithm : "",
+                 facts.ranks);
         return 0;
     }
     return 1;
-}
-
-/* Of a bcast or reduce whose root is each rank in turn, and that is predicted as of the busiest rank: all
- * receive once, or send once; in two passes the sums travel as well, from all but the root. */
-static double mean_bytes(const exchange_t *x, const step_case_t *how, const step_exchange_t *found)
-{
-    const tw_prediction_t *prediction = &found->prediction;
-    const tw_facts_t      *facts      = how->facts;
-    const double           ranks      = facts->ranks;
-    double                 bytes;
-
-    if (!x->turns || prediction->bytes_sent == 0.0) {
-        return x->part * prediction->bytes_sent;
-    }
-    bytes =
-        x->count * found->codec->bytes *
-        (strcmp(prediction->algorithm, "hierarchical") == 0 ? facts->nodes - 1.0 : ranks - 1.0) /
-        ranks;
-    return x->operation == TW_OPERATION_REDUCE && strcmp(prediction->algorithm, "two_pass") == 0
-               ? bytes * (1.0 + 1.0 / ranks)
-               : bytes;
-}
-
-/* Of a tree of ranks, or of nodes: how often the busiest one but the root hands on; rank 2^k does so to as
- * many 2^k + 2^j as there are, j below k. */
-static double handed_on(int ranks)
-{
-    int most = 0;
-
-    for (int rank = 1; rank < ranks; rank *= 2) {
-        int times = 0;
-
-        for (int bit = 1; bit < rank && rank + bit < ranks; bit *= 2) {
-            times++;
-        }
-        most = times > most ? times : most;
-    }
-    return most;
-}
-
-/* Bytes of the first rank, if it is the root, and of the busiest of the others; what is predicted is that of
- * the busiest of all: the root of a bcast, which sends once along a chain, and any but the root of a reduce,
- * which in two passes sends all shares but its own. */
-static void count_bytes(const exchange_t *x, const step_case_t *how, const step_exchange_t *found,
-                        trip_t *trip)
-{
-    const tw_facts_t *facts  = how->facts;
-    const char       *name   = found->prediction.algorithm;
-    const int         shared = strcmp(name, "hierarchical") == 0;
-    const int         units  = shared ? facts->nodes : found->ranks;
-    double            vector;
-
-    trip->bytes = trip->first = mean_bytes(x, how, found);
-    if (!x->first || trip->bytes == 0.0) {
-        return;
-    }
-    vector = found->count * found->codec->bytes / (shared ? facts->local_ranks : 1);
-    if (x->operation == TW_OPERATION_BCAST) {
-        trip->bytes = vector * (trip->first > 1.5 * vector ? handed_on(units) : units > 2);
-    } else if (strcmp(name, "direct") == 0) {
-        trip->first = 0.0;
-    } else if (strcmp(name, "two_pass") == 0) {
-        trip->first *= 1.0 - 1.0 / found->ranks;
-    }
 }
 
 /* Seconds in which the links carry so many bytes of every rank. */
@@ -295,7 +231,14 @@ static int predict(const exchange_t *x, const step_case_t *how, trip_t *trip, ch
                      .codec   = found.prediction.codec,
                      .busy    = found.prediction.codec + found.prediction.moving};
     if (found.ranks > 1) {
-        count_bytes(x, how, &found, trip);
+        const tw_prediction_t *prediction = &found.prediction;
+
+        trip->bytes = trip->first =
+            x->turns ? prediction->bytes_turns : x->part * prediction->bytes_sent;
+        if (x->first) {
+            trip->bytes = prediction->bytes_others;
+            trip->first = prediction->bytes_root;
+        }
     }
     if (x->turns && found.ranks > 1) {
         trip->links = fmin(trip->seconds, fmax(carried(how->facts, trip->bytes), trip->busy));

@@ -97,10 +97,14 @@ const tw_codec_facts_t *tw_facts_codec(const tw_facts_t *facts, const char *spec
 typedef struct tw_prediction {
     const char *algorithm; /* as tw_request_algorithm() names it                        */
     double      seconds;
-    double      codec;      /* of the busiest core in the codec; beside the links' time where
+    double      codec;        /* of the busiest core in the codec; beside the links' time where
                                these are between nodes                                  */
-    double      bytes_sent; /* by the busiest rank                                      */
-    double      moving;     /* of its processor in sending and receiving, beside codec  */
+    double      bytes_sent;   /* by the busiest rank                                      */
+    double      bytes_root;   /* of a bcast or reduce: by its root                        */
+    double      bytes_others; /* and by the busiest of the others                       */
+    double      bytes_turns;  /* by each rank, where all are the root in turn           */
+    double      messages;     /* of all ranks together, about                           */
+    double      moving;       /* of its processor in sending and receiving, beside codec  */
 } tw_prediction_t;
 
 /** What a collective takes on ranks with such facts, without a communicator. Local. Settings are

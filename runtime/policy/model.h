@@ -63,6 +63,9 @@ typedef struct tw_model_cost {
     double codec;     /* seconds of the busiest core in the codec                  */
     double drain;     /* fragments that still travel when the first rank is done      */
     double sent;      /* encoded vectors that the busiest rank sends                  */
+    double root;      /* with a root: those that it sends                             */
+    double others;    /* and those of the busiest other rank                          */
+    double turns;     /* of each rank, where all are the root in turn                 */
 } tw_model_cost_t;
 
 typedef struct tw_model_algorithm {

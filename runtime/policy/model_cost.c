@@ -103,12 +103,23 @@ static double tw_one_link(const tw_facts_t *facts, double bytes)
     return facts->ranks > 1 && rate > 0.0 ? bytes / rate : 0.0;
 }
 
+/* By how many encoded vectors the root sends, and the busiest of the others; turns: on average, if every
+ * rank is the root once. `units`: ranks, or nodes, among which vectors travel. */
+static void tw_rooted(const tw_model_query_t *q, tw_model_cost_t *cost, int units, double root,
+                      double others)
+{
+    cost->root   = root;
+    cost->others = others;
+    cost->turns  = cost->sent > 0.0 ? (units - 1.0) / tw_ranks(q) : 0.0;
+}
+
 /* All vectors into the root, which adds them. */
 static void tw_cost_reduce_direct(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     tw_cost_allreduce_direct(q, cost);
     cost->sent     = tw_ranks(q) > 1.0 ? 1.0 : 0.0;
     cost->transfer = tw_one_link(q->facts, (tw_ranks(q) - 1.0) * tw_encoded(q));
+    tw_rooted(q, cost, q->facts->ranks, 0.0, cost->sent);
 }
 
 /* Shares, then all sums into the root. */
@@ -120,6 +131,8 @@ static void tw_cost_reduce_two_pass(const tw_model_query_t *q, tw_model_cost_t *
     cost->sent     = ranks > 1.0 ? 1.0 : 0.0;
     cost->transfer = tw_model_exchange(q->facts, tw_encoded(q) * share) +
                      tw_one_link(q->facts, (ranks - 1.0) * share * tw_encoded(q));
+    tw_rooted(q, cost, q->facts->ranks, cost->sent * (1.0 - share), cost->sent);
+    cost->turns *= 1.0 + share;
 }
 
 /* ceil(log2 P) */
@@ -131,6 +144,23 @@ static double tw_tree_depth(int ranks)
         depth += 1.0;
     }
     return depth;
+}
+
+/* How often the busiest rank of a tree but its root hands on; rank 2^k does so to as many 2^k + 2^j as
+ * there are, j below k. */
+static double tw_handed_on(int ranks)
+{
+    int most = 0;
+
+    for (int rank = 1; rank < ranks; rank *= 2) {
+        int times = 0;
+
+        for (int bit = 1; bit < rank && rank + bit < ranks; bit *= 2) {
+            times++;
+        }
+        most = times > most ? times : most;
+    }
+    return most;
 }
 
 /* The root sends the vector ceil(log2 P) times. */
@@ -145,6 +175,7 @@ static void tw_cost_bcast_tree(const tw_model_query_t *q, tw_model_cost_t *cost)
     cost->calls     = 1.0;
     cost->transfer  = depth * tw_one_link(q->facts, tw_encoded(q));
     cost->codec     = q->count * tw_slower(q->codec);
+    tw_rooted(q, cost, q->facts->ranks, depth, tw_handed_on(q->facts->ranks));
 }
 
 /* Every rank hands the vector to the next, fragment by fragment. */
@@ -158,6 +189,7 @@ static void tw_cost_bcast_chain(const tw_model_query_t *q, tw_model_cost_t *cost
     cost->transfer  = tw_one_link(q->facts, tw_encoded(q));
     cost->codec     = q->count * tw_slower(q->codec);
     cost->drain     = tw_ranks(q) > 2.0 ? tw_ranks(q) - 2.0 : 0.0;
+    tw_rooted(q, cost, q->facts->ranks, cost->sent, tw_ranks(q) > 2.0 ? 1.0 : 0.0);
 }
 
 /* Everyone's block, encoded once, to everyone. */
@@ -239,6 +271,12 @@ static void tw_cost_allreduce_hierarchical(const tw_model_query_t *q, tw_model_c
     cost->codec += q->facts->inside.shared > 0.0 ? 3.0 * values / q->facts->inside.shared : 0.0;
 }
 
+static void tw_cost_reduce_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
+{
+    tw_cost_allreduce_hierarchical(q, cost);
+    tw_rooted(q, cost, q->facts->nodes, cost->sent, cost->sent);
+}
+
 /* Along the nodes, or through a tree of them where that is quicker, a share by each rank of a node, and
  * through the memory of each. (The algorithm changes over by CHAIN_MIN, which is about there.) */
 static void tw_cost_bcast_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
@@ -261,6 +299,8 @@ static void tw_cost_bcast_hierarchical(const tw_model_query_t *q, tw_model_cost_
     cost->codec     = q->count / local * tw_slower(q->codec);
     cost->codec += q->facts->inside.shared > 0.0 ? 2.0 * values / q->facts->inside.shared : 0.0;
     cost->drain = chain ? drain : 0.0;
+    tw_rooted(q, cost, q->facts->nodes, cost->sent,
+              (chain ? nodes > 2.0 : tw_handed_on(q->facts->nodes)) / local);
 }
 
 /* As many messages as a row and a column of the grid have ranks, twice; bundles travel two hops. */
@@ -282,6 +322,12 @@ static void tw_cost_allreduce_grid(const tw_model_query_t *q, tw_model_cost_t *c
 
     tw_cost_allreduce_two_pass(q, cost);
     tw_cost_grid(q, 4.0, 2.0, volume, cost);
+}
+
+static void tw_cost_reduce_grid(const tw_model_query_t *q, tw_model_cost_t *cost)
+{
+    tw_cost_allreduce_grid(q, cost);
+    tw_rooted(q, cost, q->facts->ranks, cost->sent, cost->sent);
 }
 
 static void tw_cost_allgather_grid(const tw_model_query_t *q, tw_model_cost_t *cost)
@@ -311,11 +357,9 @@ static bool tw_has_hierarchy(const tw_facts_t *facts)
 }
 
 /* What costs the same. */
-#define tw_cost_reduce_grid         tw_cost_allreduce_grid
-#define tw_cost_reduce_hierarchical tw_cost_allreduce_hierarchical
-#define tw_cost_reduce_node         tw_cost_allreduce_node
-#define tw_cost_allgather_node      tw_cost_node_blocks
-#define tw_cost_alltoall_node       tw_cost_node_blocks
+#define tw_cost_reduce_node    tw_cost_allreduce_node
+#define tw_cost_allgather_node tw_cost_node_blocks
+#define tw_cost_alltoall_node  tw_cost_node_blocks
 
 /* Names of rows stand in calibration files. */
 #define TW_IS(list, x, prefix) tw_is_##prefix = TW_OPERATION_##x,

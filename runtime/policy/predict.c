@@ -45,6 +45,9 @@ const tw_codec_facts_t *tw_facts_codec(const tw_facts_t *facts, const char *spec
     return NULL;
 }
 
+/* Of float32, in a message as counted. */
+enum { MESSAGE_VALUES = TW_CHUNK / 4 };
+
 /* One algorithm, if it can serve. */
 static void consider(int index, tw_model_query_t *query, tw_prediction_t *best)
 {
@@ -54,12 +57,18 @@ static void consider(int index, tw_model_query_t *query, tw_prediction_t *best)
     query->fragment = strcmp(row->name, "chain") == 0 ? TW_CHAIN_FRAGMENT : TW_FRAGMENT;
     seconds         = tw_model_predict(index, query);
     if (seconds < best->seconds) {
-        const tw_model_cost_t cost = tw_model_cost(index, query);
+        const tw_model_cost_t cost  = tw_model_cost(index, query);
+        const double          bytes = query->count * query->codec->bytes;
 
-        *best        = (tw_prediction_t){.algorithm  = row->name,
-                                         .seconds    = seconds,
-                                         .codec      = cost.codec,
-                                         .bytes_sent = cost.sent * query->count * query->codec->bytes};
+        *best        = (tw_prediction_t){.algorithm    = row->name,
+                                         .seconds      = seconds,
+                                         .codec        = cost.codec,
+                                         .bytes_sent   = cost.sent * query->count * query->codec->bytes,
+                                         .bytes_root   = cost.root * bytes,
+                                         .bytes_others = cost.others * bytes,
+                                         .bytes_turns  = cost.turns * bytes,
+                                         .messages     = query->facts->ranks * (1.0 + cost.messages) *
+                                                     ceil(cost.longest / MESSAGE_VALUES)};
         best->moving = tw_model_moving(query->facts, best->bytes_sent);
     }
 }
@@ -118,6 +127,7 @@ static tw_status_t predict_native(const tw_facts_t *facts, tw_operation_t operat
             }
         }
     }
+    found.bytes_root = found.bytes_others = found.bytes_turns = found.bytes_sent;
     found.moving = tw_model_moving(facts, found.bytes_sent);
     tw_fpmode_leave(mode);
     if (isinf(found.seconds)) {

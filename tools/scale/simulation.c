@@ -24,7 +24,7 @@
 #define FLOWS_MOST    1e6
 
 /* RANKS_MOST: each has a stack, and what it knows of the others. */
-enum { RANKS_MOST = 16384, PLAYED_STEPS = 3, CHUNK_VALUES = 65536 };
+enum { RANKS_MOST = 16384, PLAYED_STEPS = 3 };
 
 /* ---- the script ---------------------------------------------------------------------------- */
 
@@ -78,33 +78,10 @@ static int script_make(script_t *script, const workload_t *work, const step_case
         x->operation = work->exchange[i].operation;
         x->count     = found.count;
         x->codec     = *found.codec;
+        x->messages  = found.prediction.messages;
         snprintf(x->algorithm, sizeof(x->algorithm), "%s", found.prediction.algorithm);
     }
     return 1;
-}
-
-/* About as many messages as all ranks together send for one. */
-static double messages_of(const script_exchange_t *x, int ranks, int per_node)
-{
-    const double p = ranks, nodes = ceil(p / per_node);
-    const double whole = ceil(x->count / CHUNK_VALUES), part = ceil(x->count / p / CHUNK_VALUES);
-    const int    moves =
-        x->operation == TW_OPERATION_ALLGATHER || x->operation == TW_OPERATION_ALLTOALL;
-
-    if (strcmp(x->algorithm, "grid") == 0) {
-        return 4.0 * p * sqrt(p) * (moves ? whole : part);
-    }
-    if (strcmp(x->algorithm, "hierarchical") == 0) {
-        return x->operation == TW_OPERATION_BCAST ? p * whole : 2.0 * p * nodes * part;
-    }
-    if (strcmp(x->algorithm, "node") == 0) {
-        return p;
-    }
-    if (x->operation == TW_OPERATION_BCAST) {
-        return p * whole;
-    }
-    return moves || strcmp(x->algorithm, "direct") == 0 ? p * (p - 1.0) * whole
-                                                        : 2.0 * p * (p - 1.0) * part;
 }
 
 static double messages_in(const script_t *script)
@@ -116,8 +93,7 @@ static double messages_in(const script_t *script)
         const item_t *item = &script->item[i];
 
         if (item->kind == ITEM_START) {
-            sum += times[depth] *
-                   messages_of(&script->exchange[item->exchange], script->ranks, script->per_node);
+            sum += times[depth] * script->exchange[item->exchange].messages;
         } else if (item->kind == ITEM_REPEAT) {
             times[depth + 1] =
                 times[depth] * fmin((double)item->times, (double)script_rounds(depth));
