@@ -12,6 +12,7 @@
 #include "interpose/transfer.h"
 #include "interpose/handlers.h"
 #include "interpose/next.h"
+#include "interpose/rungs.h"
 #include "interpose/verify.h"
 
 static const tw_manner_t tw_alltoallv_manner = {.move = tw_transfer_pairs, .mixed = true};
@@ -60,7 +61,7 @@ static int tw_side_decide(tw_call_t *call, tw_side_t *side, const tw_leg_t *leg)
 
         tw_side_add(side, choice, items, leg->displs[r]);
         if (choice != NULL) {
-            const int rung = tw_verify_rung(choice);
+            const int rung = tw_rung_after(choice);
 
             call->rung = rung > call->rung ? rung : call->rung;
             encoded++;

@@ -52,7 +52,7 @@ typedef struct tw_call {
     bool               could_known;
     /* Filled by handlers whose sizes differ between ranks, while watching; see records.h. */
     uint64_t could[TW_CANDIDATES_MAX];
-    int      rung; /* alltoallv: the next step of the contract, see verify.c */
+    int      rung; /* alltoallv: the next step of the contract, see rungs.h */
 } tw_call_t;
 
 /** Start of a handler. comm may be MPI_COMM_NULL (then nothing is decided: MPI refuses it). */

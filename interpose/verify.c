@@ -10,6 +10,7 @@
 
 #include "interpose/next.h"
 #include "interpose/state.h"
+#include "interpose/rungs.h"
 #include "interpose/verify.h"
 #include "runtime/base/clock.h"
 
@@ -173,28 +174,6 @@ void tw_verify_spent(tw_call_t *call, uint64_t start, bool exact)
     call->exact_ns += exact ? ns : 0;
 }
 
-/* The steps that alltoallv may take, whose pairs may be of different types and codecs: those of
- * floats, those of doubles, off. A rung's number grows with its accuracy, so the largest over the
- * ranks serves all. */
-static const char *const tw_verify_rungs[] = {
-    "", "tree8", "bf16", "bitpack:3", "bitpack:4", "bitpack:5", "bitpack:6", "bitpack:7", NULL};
-enum { TW_RUNG_OFF = 8 };
-
-int tw_verify_rung(const tw_choice_t *choice)
-{
-    const char *next = tw_choice_finer(choice);
-
-    for (int rung = 1; tw_verify_rungs[rung] != NULL; rung++) {
-        const size_t length = strlen(tw_verify_rungs[rung]);
-
-        if (strncmp(next, tw_verify_rungs[rung], length) == 0 &&
-            (next[length] == '\0' || next[length] == ',')) {
-            return rung;
-        }
-    }
-    return TW_RUNG_OFF;
-}
-
 static void tw_verify_step(tw_call_t *call, int rung)
 {
     const char *next;
@@ -203,7 +182,7 @@ static void tw_verify_step(tw_call_t *call, int rung)
         if (rung == 0) { /* no rank has encoded anything */
             return;
         }
-        next = rung == TW_RUNG_OFF ? "" : tw_verify_rungs[rung];
+        next = tw_rung_spec(rung);
     } else {
         next = tw_choice_finer(tw_choice_get(call->level->spec, call->type.kind));
     }

@@ -34,10 +34,6 @@ typedef struct tw_errors {
  * that too. */
 void tw_verify_spent(tw_call_t *call, uint64_t start, bool exact);
 
-/* For alltoallv: what the contract would step up to from this choice, as a number that grows with
- * accuracy. */
-int tw_verify_rung(const tw_choice_t *choice);
-
 /* Add n values: result against exact. */
 void tw_errors_add(tw_errors_t *errors, tw_dtype_t dtype, const void *result, const void *exact,
                    size_t n);
