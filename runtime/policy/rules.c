@@ -16,10 +16,6 @@
 #include "runtime/base/text.h"
 #include "runtime/policy/rules.h"
 
-#define TW_RULE_ACCEPTED                                                                           \
-    "accepted: bcast, allreduce, reduce, reduce_scatter, reduce_scatter_block, allgather, "        \
-    "allgatherv, alltoall, alltoallv, float, double, sum, max, min, prod, >=SIZE, >SIZE, <=SIZE, " \
-    "<SIZE, comm=world, comm=self, comm=N, *, then =SPEC or :off"
 #define TW_RULE_ENDS "a rule ends with =SPEC or :off"
 
 const char *const tw_rule_op_names[TW_RULE_OPS] = {
@@ -103,15 +99,60 @@ static int tw_part_reduction(tw_rule_part_t part)
     return -1;
 }
 
-/* An operation, a type or a reduction. */
-static bool tw_rule_word(tw_rule_part_t part)
+/* The words that are conditions, by their index; NULL: there are no more. */
+static const char *tw_rule_word(size_t index)
 {
-    for (int op = 0; op < TW_RULE_OPS; op++) {
-        if (tw_part_is(part, tw_rule_op_names[op])) {
+    const tw_reduction_row_t *row;
+
+    if (index < TW_RULE_OPS) {
+        return tw_rule_op_names[index];
+    }
+    index -= TW_RULE_OPS;
+    if (index < TW_DTYPE_ROWS) {
+        return tw_dtype_name(tw_dtypes[index]);
+    }
+    index -= TW_DTYPE_ROWS;
+    for (int r = 0; (row = tw_reduction_row(r)) != NULL; r++) {
+        if (!row->divides && index-- == 0) {
+            return row->name;
+        }
+    }
+    return NULL;
+}
+
+static bool tw_rule_is_word(tw_rule_part_t part)
+{
+    const char *word;
+
+    for (size_t i = 0; (word = tw_rule_word(i)) != NULL; i++) {
+        if (tw_part_is(part, word)) {
             return true;
         }
     }
-    return tw_part_type(part) >= 0 || tw_part_reduction(part) >= 0;
+    return false;
+}
+
+/* For messages: all that a condition may be. */
+typedef struct tw_accepted {
+    char text[512];
+} tw_accepted_t;
+
+static tw_accepted_t tw_rule_accepted(void)
+{
+    tw_accepted_t accepted = {"accepted: "};
+    size_t        length   = strlen(accepted.text);
+    const char   *word;
+
+    for (size_t i = 0; (word = tw_rule_word(i)) != NULL && length < sizeof(accepted.text); i++) {
+        length +=
+            (size_t)snprintf(accepted.text + length, sizeof(accepted.text) - length, "%s, ", word);
+    }
+    if (length < sizeof(accepted.text)) {
+        snprintf(
+            accepted.text + length, sizeof(accepted.text) - length,
+            ">=SIZE, >SIZE, <=SIZE, <SIZE, comm=world, comm=self, comm=N, *, then =SPEC or :off");
+    }
+    return accepted;
 }
 
 /* For messages: the beginning of a part, without what would break the line. */
@@ -142,7 +183,7 @@ static tw_status_t tw_rule_refuse(const tw_rule_reader_t *reader, const char *fo
 
 static tw_status_t tw_rule_refuse(const tw_rule_reader_t *reader, const char *format, ...)
 {
-    char    message[384];
+    char    message[768];
     va_list args;
 
     va_start(args, format);
@@ -156,9 +197,9 @@ static tw_status_t tw_rule_refuse(const tw_rule_reader_t *reader, const char *fo
 /* The word that a user may have meant, or NULL. Capitals do not count as far away. */
 static const char *tw_rule_nearest(tw_rule_part_t part)
 {
-    static const char *const others[] = {"float", "double", "off", "comm="};
+    static const char *const others[] = {"off", "comm=", NULL};
 
-    const char *nearest = NULL;
+    const char *nearest = NULL, *name = "";
     char        word[32];
     size_t      best = (part.length + 1) / 2 + 1; /* what is farther away is another word */
 
@@ -171,10 +212,11 @@ static const char *tw_rule_nearest(tw_rule_part_t part)
         word[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
     }
     word[part.length] = '\0';
-    for (size_t i = 0; i < TW_RULE_OPS + sizeof(others) / sizeof(others[0]); i++) {
-        const char  *name     = i < TW_RULE_OPS ? tw_rule_op_names[i] : others[i - TW_RULE_OPS];
-        const size_t distance = tw_edit_distance(word, name);
+    for (size_t i = 0, other = 0; name != NULL; i++) {
+        size_t distance;
 
+        name     = tw_rule_word(i) != NULL ? tw_rule_word(i) : others[other++];
+        distance = name != NULL ? tw_edit_distance(word, name) : best;
         if (distance < best) {
             best    = distance;
             nearest = name;
@@ -207,8 +249,8 @@ static size_t tw_rule_joint(tw_rule_part_t part)
         const tw_rule_part_t next  = tw_rule_part(part.text + at, part.text + part.length);
         const bool sized = next.length > 0 && (next.text[0] == '<' || next.text[0] == '>');
 
-        if (tw_rule_word(first) && (sized || tw_rule_word(next) || tw_part_is(next, "*") ||
-                                    tw_part_is(next, "off") || tw_part_begins(next, "comm"))) {
+        if (tw_rule_is_word(first) && (sized || tw_rule_is_word(next) || tw_part_is(next, "*") ||
+                                       tw_part_is(next, "off") || tw_part_begins(next, "comm"))) {
             return at;
         }
     }
@@ -220,24 +262,26 @@ static tw_status_t tw_rule_refuse_word(const tw_rule_reader_t *reader, tw_rule_p
     const char  *nearest = tw_rule_nearest(part);
     const size_t joint   = tw_rule_joint(part);
 
+    const tw_accepted_t accepted = tw_rule_accepted();
+
     if (part.length == 0) {
         return tw_rule_refuse(reader,
                               "a condition is empty (in a shell > and < need quotes, as in "
                               "'allreduce:>=1M=tree8'); %s",
-                              TW_RULE_ACCEPTED);
+                              accepted.text);
     }
     if (joint > 0) {
         return tw_rule_refuse(
             reader, "a ':' is missing in '%s' behind '%s'; %s", tw_rule_quote(part, 40).text,
-            tw_rule_quote(tw_rule_part(part.text, part.text + joint), 40).text, TW_RULE_ACCEPTED);
+            tw_rule_quote(tw_rule_part(part.text, part.text + joint), 40).text, accepted.text);
     }
     if (tw_rule_is_passed_on(part)) {
         return tw_rule_refuse(reader, "'%s' is never compressed; %s", tw_rule_quote(part, 40).text,
-                              TW_RULE_ACCEPTED);
+                              accepted.text);
     }
     return tw_rule_refuse(reader, "'%s' is no condition%s%s%s; %s", tw_rule_quote(part, 40).text,
                           nearest != NULL ? ", did you mean '" : "", nearest != NULL ? nearest : "",
-                          nearest != NULL ? "'?" : "", TW_RULE_ACCEPTED);
+                          nearest != NULL ? "'?" : "", accepted.text);
 }
 
 /* Whether a kind stands here for the first time. */
