@@ -12,12 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <thinwire/codec.h>
+
 #include "scaling/builder.h"
 #include "scaling/owners.h"
 #include "scaling/training.h"
-
-/* Tensors of fewer values travel as fp32 where the codec loses something. */
-#define SMALL 1024.0
 
 /* How a tensor travels: together with others of its kind, or by itself where the codec loses something. The
  * trainer names fp32 for biases, loss and errors; small weights get it from the library, in other buckets. */
@@ -105,7 +104,8 @@ static tensor_t tensor_at(const builder_t *b, const buckets_t *buckets, size_t i
     if (i % 2 == 0 || !b->lossy || layer->channels > 0.0) {
         return (tensor_t){KIND_SHARED, i % 2 == 0 ? layer->biases : layer->weights};
     }
-    return (tensor_t){layer->weights < SMALL ? KIND_SMALL : KIND_ALONE, layer->weights};
+    return (tensor_t){tw_tensor_is_small((size_t)layer->weights, 0) ? KIND_SMALL : KIND_ALONE,
+                      layer->weights};
 }
 
 /* The next tensor of a kind, after i; looks at each once. */

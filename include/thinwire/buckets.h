@@ -63,9 +63,10 @@ typedef struct tw_bucket_tensor {
 
 /* Zero-initialise it. All but exec and trace must be equal on all ranks. */
 typedef struct tw_buckets_config {
-    const tw_codec_t *codec;     /* of float32; NULL: fp32. Must live as long as the object */
-    size_t            bytes;     /* of float32 in a bucket of several tensors; 0: 4 MiB */
-    size_t            small;     /* tensors of fewer elements travel in fp32; 0: 1024; 1: none */
+    const tw_codec_t *codec; /* of float32; NULL: fp32. Must live as long as the object */
+    size_t            bytes; /* of float32 in a bucket of several tensors; 0: 4 MiB */
+    size_t            small; /* tensors of fewer elements travel in fp32; 0: as tw_tensor_is_small()
+                                    has it, of any axes; 1: none */
     tw_algorithm_t    algorithm; /* of all buckets */
     const tw_exec_t  *exec;      /* threads; memory of the tensors, below. NULL: the host's */
     tw_trace_t       *trace;     /* NULL: none. Network: "bucket" with its number, from its start

@@ -57,6 +57,11 @@ const char *tw_reduction_name(int reduction);
 /** Bytes of one element; 0 for a type that is not supported. */
 size_t tw_dtype_size(tw_dtype_t dtype);
 
+/** Is a tensor too small for a lossy codec to be worth its while, and to matter little in bytes: of fewer than 1024
+ * elements, or of one axis (biases, parameters of normalisation) and fewer than 65536?
+ * @param [in] axes  1 also for a single value; 0: unknown, then the first alone counts. */
+int tw_tensor_is_small(size_t elements, int axes);
+
 typedef enum tw_memory { TW_MEMORY_HOST = 0, TW_MEMORY_CUDA = 1 } tw_memory_t;
 
 /* Where and how a codec call runs. NULL means {TW_MEMORY_HOST, NULL, 0}.

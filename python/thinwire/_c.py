@@ -116,6 +116,7 @@ PROTOTYPES: Dict[str, Tuple[Any, List[Any]]] = {
     "tw_context_set_log": (c_int, [c_void_p, LOG_FUNCTION, c_void_p]),
     "tw_reduction_name": (c_char_p, [c_int]),
     "tw_algorithm_name": (c_char_p, [c_int]),
+    "tw_tensor_is_small": (c_int, [c_size_t, c_int]),
     "tw_codec_create": (c_int, [c_void_p, c_char_p, c_int, c_void_p, c_void_p, c_size_t]),
     "tw_codec_spec": (c_char_p, [c_void_p]),
     "tw_codec_traits": (c_int, [c_void_p, c_void_p]),

@@ -41,3 +41,8 @@ size_t tw_dtype_size(tw_dtype_t dtype)
 
     return row != NULL ? row->bytes : 0;
 }
+
+int tw_tensor_is_small(size_t elements, int axes)
+{
+    return elements < (axes == 1 ? 65536 : 1024);
+}

@@ -20,10 +20,10 @@
 
 /* What two elements of one type become (base/reduction.h says which for what). */
 typedef enum tw_combination {
-    TW_ADD,
-    TW_MULTIPLY,
-    TW_MAXIMUM, /* a NaN, if one is among the two */
-    TW_MINIMUM,
+    TW_COMBINE_ADD,
+    TW_COMBINE_MULTIPLY,
+    TW_COMBINE_MAXIMUM, /* a NaN, if one is among the two */
+    TW_COMBINE_MINIMUM,
     TW_COMBINATIONS
 } tw_combination_t;
 

@@ -16,11 +16,11 @@
  * program that does not know it get a codec that loses something, is there error feedback). Without that the program's
  * largest values would not be among those that it had; a rule can ask for it, since codes keep the order of values. */
 #define TW_REDUCTIONS(ROW)                                                                         \
-    ROW(TW_SUM, "sum", MPI_SUM, TW_ADD, false, true, true)                                         \
-    ROW(TW_AVERAGE, "average", MPI_SUM, TW_ADD, true, true, true)                                  \
-    ROW(TW_MAX, "max", MPI_MAX, TW_MAXIMUM, false, false, false)                                   \
-    ROW(TW_MIN, "min", MPI_MIN, TW_MINIMUM, false, false, false)                                   \
-    ROW(TW_PROD, "prod", MPI_PROD, TW_MULTIPLY, false, false, false)
+    ROW(TW_SUM, "sum", MPI_SUM, TW_COMBINE_ADD, false, true, true)                                 \
+    ROW(TW_AVERAGE, "average", MPI_SUM, TW_COMBINE_ADD, true, true, true)                          \
+    ROW(TW_MAX, "max", MPI_MAX, TW_COMBINE_MAXIMUM, false, false, false)                           \
+    ROW(TW_MIN, "min", MPI_MIN, TW_COMBINE_MINIMUM, false, false, false)                           \
+    ROW(TW_PROD, "prod", MPI_PROD, TW_COMBINE_MULTIPLY, false, false, false)
 
 typedef struct tw_reduction_row {
     const char      *name;
@@ -42,7 +42,7 @@ const tw_reduction_row_t *tw_reduction_row(int reduction);
 /* Do codecs and devices have kernels for it? */
 static inline bool tw_reduction_is_fused(const tw_reduction_row_t *row)
 {
-    return row->combination == TW_ADD;
+    return row->combination == TW_COMBINE_ADD;
 }
 
 #endif /* TW_BASE_REDUCTION_H */

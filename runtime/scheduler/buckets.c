@@ -64,8 +64,9 @@ static tw_status_t tw_buckets_check_tensors(const tw_side_stream_t   *side,
 static tw_status_t tw_buckets_part(tw_buckets_t *b, const tw_buckets_config_t *config,
                                    const tw_bucket_tensor_t *t, tw_bucket_part_t *part)
 {
-    const size_t small  = config->small > 0 ? config->small : TW_BUCKET_SMALL;
-    tw_status_t  status = TW_OK;
+    const int small =
+        config->small > 0 ? t->count < config->small : tw_tensor_is_small(t->count, 0);
+    tw_status_t status = TW_OK;
 
     strcpy(part->name, t->name);
     part->data  = t->data;
@@ -74,7 +75,7 @@ static tw_status_t tw_buckets_part(tw_buckets_t *b, const tw_buckets_config_t *c
     if (t->codec != NULL) {
         status = tw_specs_codec(&b->specs, b->comm, "tw_buckets_create: tensor", t->name, t->codec,
                                 &part->codec);
-    } else if (t->count < small && tw_codec_lossy(config->codec)) {
+    } else if (small && tw_codec_lossy(config->codec)) {
         part->codec = NULL;
     }
     part->alone = status == TW_OK && tw_codec_lossy(part->codec);

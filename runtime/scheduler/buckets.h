@@ -12,7 +12,6 @@
 #include "runtime/transport/engine/request.h"
 
 #define TW_BUCKET_BYTES ((size_t)4 << 20)
-#define TW_BUCKET_SMALL 1024
 #define TW_BUCKET_NAME  64 /* bytes, with the NUL: as names of feedback objects */
 
 typedef struct tw_bucket_part {

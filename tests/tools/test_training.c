@@ -402,7 +402,7 @@ static size_t list_parts(const workload_t *of, int lossy, tw_bucket_part_t *part
         const double counts[] = {of->training.layer[l].biases, of->training.layer[l].weights};
 
         for (int k = 0; k < 2; k++) {
-            const int alone = lossy && k == 1 && counts[k] >= TW_BUCKET_SMALL;
+            const int alone = lossy && k == 1 && !tw_tensor_is_small(counts[k], 0);
 
             if (counts[k] > 0.0) {
                 part[n++] = (tw_bucket_part_t){

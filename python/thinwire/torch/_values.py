@@ -8,12 +8,11 @@ from typing import Any
 
 import torch
 
+from thinwire._library import lib
 from thinwire.codec import Codec
 from thinwire.errors import InvalidArgumentError
 
 WIDE = (torch.float64, torch.complex128)  # which lose nothing, whatever the codec
-SMALL = 1024  # elements
-SMALL_VECTOR = 65536  # of one axis: biases, and what normalises
 
 
 def float32_codec(codec: Any) -> Codec:
@@ -31,7 +30,7 @@ def length(parameter: Any) -> int:
 
 def is_small(parameter: Any) -> bool:
     """Whether a parameter is one of those that are not worth a lossy codec."""
-    return length(parameter) < (SMALL_VECTOR if parameter.dim() < 2 else SMALL)
+    return bool(lib.tw_tensor_is_small(length(parameter), max(1, parameter.dim())))
 
 
 def is_real(tensor: Any) -> bool:

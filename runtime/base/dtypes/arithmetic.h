@@ -101,10 +101,10 @@
                                            .exponent = of_exponent,                                     \
                                            .in_f32   = float32_holds,                                   \
                                            .lossless = spec,                                            \
-                                           .combine  = {[TW_ADD]      = tw_add,                         \
-                                                        [TW_MULTIPLY] = tw_multiply,                    \
-                                                        [TW_MAXIMUM]  = tw_maximum,                     \
-                                                        [TW_MINIMUM]  = tw_minimum},                     \
+                                           .combine  = {[TW_COMBINE_ADD]      = tw_add,                 \
+                                                        [TW_COMBINE_MULTIPLY] = tw_multiply,            \
+                                                        [TW_COMBINE_MAXIMUM]  = tw_maximum,             \
+                                                        [TW_COMBINE_MINIMUM]  = tw_minimum},             \
                                            .divide   = tw_divide,                                       \
                                            .to_f64   = tw_to_f64,                                       \
                                            .from_f64 = tw_from_f64}

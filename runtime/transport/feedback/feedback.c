@@ -150,8 +150,8 @@ tw_status_t tw_feedback_clear(tw_feedback_t *fb)
 /* sum[n] = the sum of both residuals from position `first`. */
 static void tw_feedback_sum(const tw_feedback_t *fb, size_t first, size_t n, void *sum)
 {
-    fb->type->combine[TW_ADD](fb->first + first * fb->element, fb->second + first * fb->element, n,
-                              sum);
+    fb->type->combine[TW_COMBINE_ADD](fb->first + first * fb->element,
+                                      fb->second + first * fb->element, n, sum);
 }
 
 /* Add the second residual, in host memory, to the first and zero it. */

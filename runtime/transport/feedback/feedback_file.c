@@ -207,7 +207,7 @@ static void tw_restore_add(const tw_feedback_t *fb, uint8_t *into, size_t positi
 {
     uint8_t *sum = into + position * fb->element;
 
-    fb->type->combine[TW_ADD](sum, piece, n, sum);
+    fb->type->combine[TW_COMBINE_ADD](sum, piece, n, sum);
 }
 
 /* One array of the stream to rank `target`, into `into` from `position`: copied, or added. */
