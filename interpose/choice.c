@@ -36,7 +36,7 @@ static tw_choice_t *tw_choice_make(const char *spec, tw_kind_t kind)
     }
     if (made->codec != NULL && tw_codec_traits(made->codec, &traits) == TW_OK) {
         made->exact     = traits.lossless && !made->narrow;
-        made->automatic = strcmp(traits.name, "auto") == 0;
+        made->automatic = traits.chooses != 0;
     }
     return made;
 }

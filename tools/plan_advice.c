@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/dtype.h"
 #include "tools/plan_advice.h"
 #include "tools/table.h"
 #include "train/model/job.h"
@@ -68,14 +69,19 @@ static int look_at(plan_t *plan, size_t scheme, size_t grad, size_t act, plan_ch
     return study_one(study, 0, 0, scheme, grad, &way->time, why, why_size);
 }
 
+/* Would it be fp32 once more? */
+static int plain(const plan_t *plan, size_t codec)
+{
+    return strcmp(spec_of(plan, codec), tw_dtype_row(TW_F32)->lossless) == 0;
+}
+
 /* Not fp32 once more; and activations are not sent, or by a codec without error feedback. */
 static int sensible(const plan_t *plan, size_t scheme, size_t grad, size_t act)
 {
     const size_t none = plan->study.specs.count;
 
-    return (grad == none || strcmp(spec_of(plan, grad), "fp32") != 0) &&
-           (act == none || (strcmp(spec_of(plan, act), "fp32") != 0 && splits(plan, scheme) &&
-                            !feedback(plan, act)));
+    return (grad == none || !plain(plan, grad)) &&
+           (act == none || (!plain(plan, act) && splits(plan, scheme) && !feedback(plan, act)));
 }
 
 static void keep_shorter(plan_choice_t *best, const plan_choice_t *way)

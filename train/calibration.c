@@ -56,7 +56,7 @@ static size_t longest(const tw_params_t *params)
 
 static int check(const tw_calibration_config_t *config, size_t groups, tw_problem_t *problem)
 {
-    if (config->codecs->weight.adaptive || strcmp(config->codecs->weight.spec, "fp32") != 0) {
+    if (!config->codecs->weight.plain) {
         return tw_problem_set(problem,
                               "--awp-calibrate watches weights in fp32: no other codec for "
                               "weight goes with it");

@@ -148,7 +148,7 @@ static int fill_codec(const tw_recorder_t *r, const tw_recorder_about_t *about,
     if (spec[0] == '\0') {
         tw_weight_codec_spec(about->weight, about->weight->rule.first, spec);
     }
-    if (strncmp(spec, "auto", 4) == 0) { /* nothing has been chosen */
+    if (about->weight->chooses) { /* nothing has been chosen */
         strcpy(spec, "fp32");
     }
     if (strlen(spec) >= TW_FACTS_SPEC) {

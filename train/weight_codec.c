@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/dtype.h"
 #include "runtime/base/text.h"
 #include "train/weight_codec.h"
 
@@ -126,9 +127,10 @@ static int check_byte(const tw_weight_codec_t *how, tw_context_t *ctx, tw_proble
 int tw_weight_codec_parse(tw_weight_codec_t *how, tw_context_t *ctx, const char *text,
                           tw_problem_t *problem)
 {
-    char        why[400] = "";
-    tw_codec_t *codec    = NULL;
-    tw_status_t status;
+    char              why[400] = "";
+    tw_codec_t       *codec    = NULL;
+    tw_codec_traits_t traits;
+    tw_status_t       status;
 
     *how = (tw_weight_codec_t){
         .adaptive = is_awp(text),
@@ -143,6 +145,9 @@ int tw_weight_codec_parse(tw_weight_codec_t *how, tw_context_t *ctx, const char 
                               why[0] != '\0' ? why : tw_status_text(status));
     }
     snprintf(how->spec, sizeof(how->spec), "%s", tw_codec_spec(codec));
+    tw_codec_traits(codec, &traits);
+    how->plain   = strcmp(how->spec, tw_dtype_row(TW_F32)->lossless) == 0;
+    how->chooses = traits.chooses;
     tw_codec_destroy(codec);
     return 0;
 }

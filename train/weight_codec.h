@@ -14,6 +14,8 @@
 typedef struct tw_weight_codec {
     int             adaptive;             /* AWP; else spec                                  */
     char            spec[TW_WEIGHT_SPEC]; /* the codec, of float32                           */
+    int             plain;                /* it is fp32: weights travel as they are          */
+    int             chooses;              /* it is auto                                      */
     tw_precision_t  rule;                 /* of every group at first; interval 0: an epoch   */
     int             by_block;             /* a group is a block of layers; else a layer      */
     int             round;                /* bitpack:K,round                                 */

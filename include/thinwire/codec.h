@@ -119,6 +119,7 @@ typedef struct tw_codec_traits {
                               (finite, not subnormal values; plus float32 rounding). Infinite: no
                               bound. Of auto: what was wished for */
     int    identity;  /* codes are the elements' own bytes: nothing needs to be encoded    */
+    int    chooses;   /* auto: it encodes nothing itself; collectives choose a codec       */
 } tw_codec_traits_t;
 
 /** @return TW_OK, TW_ERR_INVALID_ARG. */

@@ -68,6 +68,7 @@ class CodecTraits(Structure):
         ("feedback", c_int),
         ("max_error", c_double),
         ("identity", c_int),
+        ("chooses", c_int),
     ]
 
 

@@ -27,6 +27,7 @@ class Traits(NamedTuple):
     feedback: bool  # training wants error feedback with it
     max_error: float  # part of the block's, or the value's, magnitude; inf: no bound
     identity: bool  # codes are the elements' own bytes
+    chooses: bool  # auto: collectives choose a codec
 
 
 class Codec:
@@ -80,6 +81,7 @@ class Codec:
             feedback=bool(found.feedback),
             max_error=found.max_error,
             identity=bool(found.identity),
+            chooses=bool(found.chooses),
         )
 
     def size(self, n: int) -> int:

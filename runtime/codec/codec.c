@@ -56,6 +56,7 @@ tw_status_t tw_codec_traits(const tw_codec_t *codec, tw_codec_traits_t *traits)
                                   .bytes     = codec->bytes_per_value,
                                   .lossless  = codec->lossless,
                                   .identity  = codec->identity,
+                                  .chooses   = codec->ops == &tw_codec_auto_ops,
                                   .max_error = codec->bound,
                                   .feedback  = codec->feedback};
     return TW_OK;

@@ -138,7 +138,7 @@ int codecs_measure(const specs_t *specs, const char *const *more, tw_context_t *
         snprintf(why, why_size, "out of memory");
     }
     for (size_t i = 0; good && i < specs->count; i++) {
-        if (strcmp(specs->traits[i].name, "auto") == 0) {
+        if (specs->traits[i].chooses) {
             snprintf(why, why_size, "--codec '%.80s': it chooses a codec; name those to compare",
                      specs->text[i]);
             good = 0;
@@ -169,7 +169,8 @@ static const tw_codec_facts_t *nearest(const tw_facts_t *facts, const char *name
         const int               same  = strncmp(codec->spec, name, length) == 0 &&
                          (codec->spec[length] == ':' || codec->spec[length] == '\0');
 
-        if (codec->dtype != TW_F32 || strcmp(codec->spec, "fp32") == 0 || same < alike) {
+        if (codec->dtype != TW_F32 || strcmp(codec->spec, tw_dtype_row(TW_F32)->lossless) == 0 ||
+            same < alike) {
             continue;
         }
         if (found == NULL || same > alike ||

@@ -146,7 +146,7 @@ static int read_codec(tw_context_t *ctx, const char *what, const char *spec,
     tw_codec_traits(codec, traits);
     length = snprintf(text, TW_FACTS_SPEC, "%s", tw_codec_spec(codec));
     tw_codec_destroy(codec);
-    if (strcmp(traits->name, "auto") == 0) {
+    if (traits->chooses) {
         snprintf(why, why_size, "%s '%.80s': it chooses a codec; name the one to use", what, spec);
         return 0;
     }

@@ -10,6 +10,7 @@
 
 #include <thinwire/thinwire.h>
 
+#include "runtime/base/dtype.h"
 #include "scaling/errors.h"
 #include "tools/scale/platform.h"
 #include "tools/scale/simulation.h"
@@ -115,7 +116,7 @@ static int compute_row(study_t *study, size_t n, size_t r, size_t v, size_t s, c
     step_time_t *time = &study->time[place_of(study, n, r, v, s)];
 
     for (size_t k = 0; s == study->specs.count && k < s; k++) {
-        if (strcmp(tw_codec_spec(study->specs.codec[k]), "fp32") == 0) {
+        if (strcmp(tw_codec_spec(study->specs.codec[k]), tw_dtype_row(TW_F32)->lossless) == 0) {
             *time = *study_time(study, n, r, v, k);
             return 1;
         }
