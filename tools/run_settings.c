@@ -16,6 +16,7 @@
 #include <thinwire/codec.h>
 
 #include "command/options.h"
+#include "runtime/base/dtype.h"
 #include "runtime/base/text.h"
 #include "tools/preload.h"
 #include "tools/run.h"
@@ -150,23 +151,28 @@ static tw_context_t *create_context(const job_t *job)
     return ctx;
 }
 
-/* A codec for floats, or one for doubles only. */
+/* A codec for one type of elements at least. Of a spec that is wrong for several types the last one's reason is told:
+ * bitpack:9 is beyond the 8 bytes of a double, not only beyond a float's 4. */
 static int check_codec(run_t *run, tw_context_t *ctx)
 {
     const char *spec  = run_setting("THINWIRE_CODEC");
     tw_codec_t *codec = NULL;
-    char        of_float[640], of_double[640];
+    char        why[640];
 
-    if (spec[0] == '\0' ||
-        tw_codec_create(ctx, spec, TW_F32, &codec, of_float, sizeof(of_float)) == TW_OK ||
-        tw_codec_create(ctx, spec, TW_F64, &codec, of_double, sizeof(of_double)) == TW_OK) {
+    for (size_t t = 0; t < TW_DTYPE_ROWS && spec[0] != '\0'; t++) {
+        const tw_status_t status =
+            tw_codec_create(ctx, spec, tw_dtypes[t], &codec, why, sizeof(why));
+
         tw_codec_destroy(codec);
-        return 1;
+        if (status == TW_OK) {
+            return 1;
+        }
+        if (t == 0 || status == TW_ERR_SPEC) {
+            snprintf(run->why, sizeof(run->why), "%s: %s",
+                     run->codec != NULL ? "--codec" : "THINWIRE_CODEC", why);
+        }
     }
-    snprintf(run->why, sizeof(run->why), "%s: %s",
-             run->codec != NULL ? "--codec" : "THINWIRE_CODEC",
-             strncmp(spec, "bitpack", 7) == 0 ? of_double : of_float);
-    return 0;
+    return spec[0] == '\0';
 }
 
 static int check_rules_file(run_t *run)

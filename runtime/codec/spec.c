@@ -191,6 +191,8 @@ const char *tw_cpu_level(const tw_context_t *ctx)
     return tw_cpu_name(tw_codec_cpu_cap(&config));
 }
 
+#define TW_DTYPE_WORD(dtype, ...) ", " #dtype
+
 tw_status_t tw_codec_create(tw_context_t *ctx, const char *spec, tw_dtype_t dtype,
                             tw_codec_t **codec_p, char *why, size_t why_size)
 {
@@ -205,8 +207,8 @@ tw_status_t tw_codec_create(tw_context_t *ctx, const char *spec, tw_dtype_t dtyp
         return TW_ERR_INVALID_ARG;
     }
     if (tw_dtype_row(dtype) == NULL) {
-        tw_why_set(&reason, "element type %d is not supported; accepted: TW_F32, TW_F64",
-                   (int)dtype);
+        tw_why_set(&reason, "element type %d is not supported; accepted: %s", (int)dtype,
+                   &TW_DTYPES(TW_DTYPE_WORD)[2]);
         return TW_ERR_UNSUPPORTED;
     }
     status = tw_settings_load(&ctx->log, &tw_codec_settings, &config);
