@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/policy/algorithms.h"
 #include "tests/interpose/policy.h"
 
 static int world_rank(void)
@@ -378,18 +379,20 @@ static int sum_ones(MPI_Comm comm, int size)
     return wrong;
 }
 
+#define NAME(x, name, considered) #name,
+
 /* Every algorithm by name, on so many ranks of MPI_COMM_WORLD, and with nodes of several sizes:
  * settings are read where a communicator's first call is. */
 int algorithms(void)
 {
-    static const char *const names[] = {"direct", "two_pass", "grid", "hierarchical", "node"};
+    static const char *const names[] = {TW_REDUCTION_ALGORITHMS(NAME, )};
     static const char *const nodes[] = {"0", "1"};
     static const int         sizes[] = {1, 2, 3, 4, 7};
     const int                rank    = world_rank();
     int                      size, wrong = 0, all, tried = 0;
 
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (int i = 0; i < 5 * 2 * 5; i++) {
+    for (int i = 0; i < (int)(sizeof(names) / sizeof(names[0])) * 2 * 5; i++) {
         const int ranks = sizes[i % 5];
         MPI_Comm  comm;
 

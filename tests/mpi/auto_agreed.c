@@ -16,6 +16,7 @@
 #include <thinwire/model.h>
 
 #include "runtime/base/bytes.h"
+#include "runtime/policy/algorithms.h"
 #include "tests/mpi/job.h"
 
 #define COUNT 5003
@@ -44,17 +45,15 @@ static tw_facts_t made_up(int nodes, int local_ranks)
 
 /* ---- settings that cannot be followed -------------------------------------------------------- */
 
+#define NAME(x, name, considered) #name,
 static const struct {
-    const char *setting, *names[8];
+    const char *setting, *names[16];
     t_op_t      ops[2];
     int         count;
-} settings[] = {{"ALLREDUCE",
-                 {"direct", "two_pass", "grid", "hierarchical", "node"},
-                 {T_ALLREDUCE, T_REDUCE},
-                 2},
-                {"BCAST", {"tree", "chain", "node", "hierarchical"}, {T_BCAST}, 1},
-                {"ALLGATHER", {"pairwise", "grid", "node"}, {T_ALLGATHER}, 1},
-                {"ALLTOALL", {"pairwise", "grid", "node"}, {T_ALLTOALL}, 1}};
+} settings[] = {{"ALLREDUCE", {TW_REDUCTION_ALGORITHMS(NAME, )}, {T_ALLREDUCE, T_REDUCE}, 2},
+                {"BCAST", {TW_BCAST_ALGORITHMS(NAME, )}, {T_BCAST}, 1},
+                {"ALLGATHER", {TW_ALLGATHER_ALGORITHMS(NAME, )}, {T_ALLGATHER}, 1},
+                {"ALLTOALL", {TW_ALLTOALL_ALGORITHMS(NAME, )}, {T_ALLTOALL}, 1}};
 
 /* Every rank holds ones: what all of out must be, about. */
 static void check(const t_job_t *job)

@@ -77,7 +77,7 @@ static void the_setting_decides_where_the_call_does_not(void)
     static const char *const names[] = {"direct", "two_pass", "grid"};
     char                     text[40];
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < (int)(sizeof(names) / sizeof(names[0])); i++) {
         const char *const settings[] = {text, NULL};
         tw_context_t     *ctx;
         tw_comm_t        *comm;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "runtime/policy/algorithms.h"
 #include "runtime/policy/policy.h"
 #include "tests/suite.h"
 
@@ -105,25 +106,25 @@ START_TEST(bundles_of_blocks_where_messages_cost_more)
 }
 END_TEST
 
+#define NAME(x, name, considered) #name,
+
 /* Every name of an operation, and none of another's. */
 START_TEST(a_setting_names_an_algorithm)
 {
     static const struct {
         tw_operation_t operation;
         const char    *setting;
-        const char    *names[8];
+        const char    *names[16];
     } all[] = {
-        {TW_OPERATION_ALLREDUCE,
-         "THINWIRE_ALLREDUCE",
-         {"direct", "two_pass", "grid", "hierarchical", "node", "auto"}},
-        {TW_OPERATION_BCAST, "THINWIRE_BCAST", {"tree", "chain", "node", "hierarchical", "auto"}},
-        {TW_OPERATION_ALLGATHER, "THINWIRE_ALLGATHER", {"pairwise", "grid", "node", "auto"}},
-        {TW_OPERATION_ALLTOALL, "THINWIRE_ALLTOALL", {"pairwise", "grid", "node", "auto"}},
+        {TW_OPERATION_ALLREDUCE, "THINWIRE_ALLREDUCE", {TW_REDUCTION_ALGORITHMS(NAME, ) "auto"}},
+        {TW_OPERATION_BCAST, "THINWIRE_BCAST", {TW_BCAST_ALGORITHMS(NAME, ) "auto"}},
+        {TW_OPERATION_ALLGATHER, "THINWIRE_ALLGATHER", {TW_ALLGATHER_ALGORITHMS(NAME, ) "auto"}},
+        {TW_OPERATION_ALLTOALL, "THINWIRE_ALLTOALL", {TW_ALLTOALL_ALGORITHMS(NAME, ) "auto"}},
     };
     tw_policy_config_t config;
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-        for (int n = 0; n < 6 && all[i].names[n] != NULL; n++) {
+        for (int n = 0; all[i].names[n] != NULL; n++) {
             setenv(all[i].setting, all[i].names[n], 1);
             ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
             ck_assert_str_eq(named(&config, all[i].operation), all[i].names[n]);
