@@ -15,6 +15,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "runtime/base/reduction.h"
 #include "runtime/codec/ops.h"
 #include "simulation/codecs.h"
 #include "simulation/world.h"
@@ -104,8 +105,8 @@ const tw_codec_t *codec_make(tw_context_t *ctx, const tw_codec_facts_t *facts)
             return made[i].codec;
         }
     }
-    if (codecs == MADE || tw_codec_create(ctx, facts->spec, facts->dtype, &codec,
-                                          NULL, 0) != TW_OK) {
+    if (codecs == MADE ||
+        tw_codec_create(ctx, facts->spec, facts->dtype, &codec, NULL, 0) != TW_OK) {
         return NULL;
     }
     codec->kernels       = &timed;
@@ -194,7 +195,8 @@ void *__wrap_memcpy(void *to, const void *from, size_t bytes);
 void *__real_mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset);
 void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset);
 int   __wrap_posix_fallocate(int file, off_t offset, off_t bytes);
-void  __wrap_tw_sum_pair(size_t element, const void *a, const void *b, size_t n, void *out);
+void  __wrap_tw_combine(const tw_dtype_row_t *type, const tw_reduction_row_t *reduction,
+                        const void *a, const void *b, size_t n, void *out);
 
 void *__wrap_memcpy(void *to, const void *from, size_t bytes)
 {
@@ -205,10 +207,11 @@ void *__wrap_memcpy(void *to, const void *from, size_t bytes)
     return to;
 }
 
-void __wrap_tw_sum_pair(size_t element, const void *a, const void *b, size_t n, void *out)
+void __wrap_tw_combine(const tw_dtype_row_t *type, const tw_reduction_row_t *reduction,
+                       const void *a, const void *b, size_t n, void *out)
 {
-    (void)a, (void)b, (void)out;
-    copied(n * element);
+    (void)reduction, (void)a, (void)b, (void)out;
+    copied(n * type->bytes);
 }
 
 /* What is shared lies among the values. */
