@@ -55,6 +55,7 @@ static size_t auto_size(const tw_codec_t *codec, size_t n)
 const tw_codec_ops_t tw_codec_auto_ops = {
     .name   = "auto",
     .form   = "auto[:max_error]",
+    .types  = ~0u,
     .help   = "in collectives: the fastest codec with at most this error, or none",
     .id     = 255,
     .state  = sizeof(tw_auto_wish_t),

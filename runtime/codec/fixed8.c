@@ -80,9 +80,6 @@ tw_status_t tw_fixed8_finish(tw_codec_t *codec, tw_fixed8_fn_t v, const tw_spec_
     int          count;
     bool         fits;
 
-    if (codec->dtype != TW_F32) {
-        return tw_codec_only_f32(codec, why);
-    }
     levels = malloc(sizeof(*levels));
     if (levels == NULL) {
         tw_why_set(why, "%s", "out of memory");

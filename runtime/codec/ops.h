@@ -42,6 +42,8 @@ typedef struct tw_codec_offer {
     unsigned    to; /* tw_offer_to_t */
 } tw_codec_offer_t;
 
+#define TW_TYPE(dtype) (1u << (dtype))
+
 typedef struct tw_codec_ops {
     const char *name;  /* what a spec begins with                                       */
     const char *form;  /* accepted spec: "tree8[:block=N][,split=0.45|0.55]"            */
@@ -49,13 +51,15 @@ typedef struct tw_codec_ops {
     uint8_t     id;    /* docs/wire-format.md; compared between ranks, never reused      */
     size_t      state; /* bytes of codec->state, zeros at first: what option() reads; or 0 */
 
+    unsigned
+        types; /* TW_TYPE(TW_F32) | ...: of its elements; 0: float32 alone. Others are refused */
+
     /* One option of the spec: key "block", value "4096"; a bare word has value NULL.
-     * TW_ERR_SPEC, with *why set, for what is not understood. */
+     * TW_ERR_SPEC, with *why set, for what is not understood. NULL: there are none. */
     tw_status_t (*option)(tw_codec_t *codec, const char *key, const char *value,
                           const tw_spec_why_t *why);
     /* All options are read: check them, set block, bytes_per_value, bound, finer, cuda, table and spec. The
-     * dtype is set; TW_ERR_UNSUPPORTED if the codec has no such element type. Kernels are chosen
-     * afterwards. */
+     * dtype is set, and one of `types`. Kernels are chosen afterwards. */
     tw_status_t (*finish)(tw_codec_t *codec, const tw_spec_why_t *why);
 
     size_t (*size)(const tw_codec_t *codec, size_t n); /* exact; n * 9 is known not to overflow */
@@ -103,9 +107,6 @@ extern const tw_codec_ops_t        tw_codec_auto_ops; /* in no list: it has no k
 /* For codecs without options: names the option and the accepted form. */
 tw_status_t tw_codec_no_option(tw_codec_t *codec, const char *key, const char *value,
                                const tw_spec_why_t *why);
-
-/* finish() of a codec that was asked for another element type: says so, TW_ERR_UNSUPPORTED. */
-tw_status_t tw_codec_only_f32(const tw_codec_t *codec, const tw_spec_why_t *why);
 
 /* "block=N": a multiple of 64, 64 .. 1048576. */
 tw_status_t tw_codec_option_block(tw_codec_t *codec, const char *value, const tw_spec_why_t *why);

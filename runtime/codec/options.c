@@ -36,13 +36,6 @@ tw_status_t tw_codec_no_option(tw_codec_t *codec, const char *key, const char *v
     return TW_ERR_SPEC;
 }
 
-tw_status_t tw_codec_only_f32(const tw_codec_t *codec, const tw_spec_why_t *why)
-{
-    tw_why_set(why, "codec %s takes float32; accepted for double: bitpack:K[,round], K = 1..8",
-               codec->ops->name);
-    return TW_ERR_UNSUPPORTED;
-}
-
 tw_status_t tw_codec_option_block(tw_codec_t *codec, const char *value, const tw_spec_why_t *why)
 {
     uint64_t block;

@@ -93,13 +93,47 @@ static tw_status_t tw_codec_read_options(tw_codec_t *codec, char *text, const tw
             return TW_ERR_SPEC;
         }
         keys[count++] = option;
-        status        = codec->ops->option(codec, option, equals != NULL ? equals + 1 : NULL, why);
+        status        = (codec->ops->option != NULL ? codec->ops->option : tw_codec_no_option)(
+            codec, option, equals != NULL ? equals + 1 : NULL, why);
         if (status != TW_OK) {
             return status;
         }
         option = comma != NULL ? comma + 1 : NULL;
     }
     return TW_OK;
+}
+
+static unsigned tw_codec_types(const tw_codec_ops_t *ops)
+{
+    return ops->types != 0 ? ops->types : TW_TYPE(TW_F32);
+}
+
+/* Does it take such elements? Else says which it takes, and who takes them. */
+static tw_status_t tw_codec_takes(const tw_codec_t *codec, const tw_spec_why_t *why)
+{
+    char   own[120] = "", others[200] = "";
+    size_t length;
+
+    if ((tw_codec_types(codec->ops) & TW_TYPE(codec->dtype)) != 0) {
+        return TW_OK;
+    }
+    for (size_t t = 0; t < TW_DTYPE_ROWS; t++) {
+        length = strlen(own);
+        if ((tw_codec_types(codec->ops) & TW_TYPE(tw_dtypes[t])) != 0) {
+            snprintf(own + length, sizeof(own) - length, "%s%s", length > 0 ? ", " : "",
+                     tw_dtype_name(tw_dtypes[t]));
+        }
+    }
+    for (size_t c = 0; tw_codecs[c] != NULL; c++) {
+        length = strlen(others);
+        if ((tw_codec_types(tw_codecs[c]) & TW_TYPE(codec->dtype)) != 0) {
+            snprintf(others + length, sizeof(others) - length, "%s%s", length > 0 ? ", " : "",
+                     tw_codecs[c]->form);
+        }
+    }
+    tw_why_set(why, "codec %s takes %s; accepted for %s: %s", codec->ops->name, own,
+               codec->type->name, others[0] != '\0' ? others : "none");
+    return TW_ERR_UNSUPPORTED;
 }
 
 static tw_status_t tw_codec_parse(tw_codec_t *codec, const char *spec, const tw_spec_why_t *why)
@@ -133,6 +167,7 @@ static tw_status_t tw_codec_parse(tw_codec_t *codec, const char *spec, const tw_
         strcpy(options, colon + 1);
         status = tw_codec_read_options(codec, options, why);
     }
+    status = status == TW_OK ? tw_codec_takes(codec, why) : status;
     if (status == TW_OK) {
         codec->bound = NAN;
         status       = codec->ops->finish(codec, why); /* level tables are computed there */

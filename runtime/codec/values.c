@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/values.c - see values.h. float32 and double, chunk by chunk.
+ * codec/values.c - see values.h. Chunk by chunk.
  */
 #include "config.h"
 
@@ -26,26 +26,6 @@ static bool tw_finite_f64(double x)
     return (tw_double_bits(x) & exponent) != exponent;
 }
 
-static void tw_add_f32(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *acc)
-{
-    float back[TW_CHUNK] = {0};
-
-    codec->kernels->decode(codec, src, n, (uint8_t *)back, false);
-    tw_chunk_store(acc, back, n, true);
-}
-
-static void tw_add_f64(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *acc)
-{
-    double back[TW_CHUNK], a[TW_CHUNK];
-
-    codec->kernels->decode(codec, src, n, (uint8_t *)back, false);
-    memcpy(a, acc, n * sizeof(double));
-    for (size_t i = 0; i < n; i++) {
-        a[i] += back[i];
-    }
-    memcpy(acc, a, n * sizeof(double));
-}
-
 static void tw_feedback_f32(const tw_codec_t *codec, const uint8_t *src, size_t n,
                             uint8_t *residual, uint8_t *dst)
 {
@@ -67,36 +47,41 @@ static void tw_feedback_f32(const tw_codec_t *codec, const uint8_t *src, size_t 
     memcpy(residual, r, n * sizeof(float));
 }
 
-static void tw_feedback_f64(const tw_codec_t *codec, const uint8_t *src, size_t n,
-                            uint8_t *residual, uint8_t *dst)
+/* Of any other type, which a double holds: sums in double, each rounded once to the type. */
+static void tw_feedback_other(const tw_codec_t *codec, const uint8_t *src, size_t n,
+                              uint8_t *residual, uint8_t *dst)
 {
-    double v[TW_CHUNK], back[TW_CHUNK], r[TW_CHUNK];
+    const tw_dtype_row_t *type = codec->type;
+    uint8_t               values[TW_CHUNK * sizeof(double)];
+    double                v[TW_CHUNK], back[TW_CHUNK], r[TW_CHUNK];
 
-    memcpy(v, src, n * sizeof(double));
-    memcpy(r, residual, n * sizeof(double));
+    type->to_f64(src, n, v);
+    type->to_f64(residual, n, r);
     for (size_t i = 0; i < n; i++) {
         v[i] += r[i];
     }
-    codec->kernels->encode(codec, (const uint8_t *)v, n, dst, false);
-    codec->kernels->decode(codec, dst, n, (uint8_t *)back, false);
+    type->from_f64(v, n, values);
+    codec->kernels->encode(codec, values, n, dst, false);
+    type->to_f64(values, n, v);
+    codec->kernels->decode(codec, dst, n, values, false);
+    type->to_f64(values, n, back);
     for (size_t i = 0; i < n; i++) {
         r[i] = tw_finite_f64(v[i]) && tw_finite_f64(back[i]) ? v[i] - back[i] : r[i];
     }
-    memcpy(residual, r, n * sizeof(double));
+    type->from_f64(r, n, residual);
 }
 
 void tw_values_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *acc)
 {
-    const size_t width = tw_values_size(codec, 1);
+    const size_t       width = tw_values_size(codec, 1);
+    const tw_combine_t add   = codec->type->combine[TW_COMBINE_ADD];
+    uint8_t            back[TW_CHUNK * sizeof(double)];
 
     for (size_t i = 0; i < n; i += TW_CHUNK) {
         const size_t m = n - i < TW_CHUNK ? n - i : TW_CHUNK;
 
-        if (codec->dtype == TW_F64) {
-            tw_add_f64(codec, src + i * width, m, acc + i * sizeof(double));
-        } else {
-            tw_add_f32(codec, src + i * width, m, acc + i * sizeof(float));
-        }
+        codec->kernels->decode(codec, src + i * width, m, back, false);
+        add(acc + i * codec->element, back, m, acc + i * codec->element);
     }
 }
 
@@ -109,10 +94,10 @@ void tw_values_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size
         const size_t m  = n - i < TW_CHUNK ? n - i : TW_CHUNK;
         const size_t at = i * codec->element;
 
-        if (codec->dtype == TW_F64) {
-            tw_feedback_f64(codec, src + at, m, residual + at, dst + i * width);
-        } else {
+        if (codec->dtype == TW_F32) {
             tw_feedback_f32(codec, src + at, m, residual + at, dst + i * width);
+        } else {
+            tw_feedback_other(codec, src + at, m, residual + at, dst + i * width);
         }
     }
 }

@@ -167,7 +167,7 @@ class Objects(unittest.TestCase):
                 self.refused(thinwire.SpecError, "codec tree8 has no option 'level'", f, x, "tree8:level=9")
                 self.refused(InvalidTypeError, "codec is of type list", f, x, [])
                 self.refused(InvalidTypeError, "named by a str", f, x, 8)
-                self.refused(thinwire.UnsupportedError, "codec tree8 takes float32", f, np.zeros(3), "tree8")
+                self.refused(thinwire.UnsupportedError, "codec tree8 takes float;", f, np.zeros(3), "tree8")
                 self.refused(InvalidTypeError, "codec tree8.* is of float32", f, np.zeros(3), thinwire.Codec("tree8"))
             self.refused(InvalidArgumentError, "x is read-only", c.bcast, read_only, same=True, root=rank)
             self.refused(InvalidArgumentError, "root %d is no rank" % size, c.bcast, x, root=size)

@@ -331,6 +331,7 @@ TW_KERNELS_OF(tw_bitpack);
 const tw_codec_ops_t tw_codec_bitpack = {
     .name    = "bitpack",
     .form    = "bitpack:K[,round]",
+    .types   = TW_TYPE(TW_F32) | TW_TYPE(TW_F64),
     .help    = "the K most significant bytes, K = 1..4 (1..8 for double)",
     .id      = 2,
     .state   = sizeof(tw_bitpack_t),

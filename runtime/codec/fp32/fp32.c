@@ -13,9 +13,7 @@
 
 static tw_status_t fp32_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {
-    if (codec->dtype != TW_F32) {
-        return tw_codec_only_f32(codec, why);
-    }
+    (void)why;
     codec->block           = 1;
     codec->bytes_per_value = 4.0;
     codec->bound           = 0.0;
@@ -103,7 +101,6 @@ const tw_codec_ops_t tw_codec_fp32 = {
     .form    = "fp32",
     .help    = "float32 as it is",
     .id      = 1,
-    .option  = tw_codec_no_option,
     .finish  = fp32_finish,
     .size    = fp32_size,
     .kernels = TW_KERNELS(tw_fp32),

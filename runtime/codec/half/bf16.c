@@ -14,12 +14,8 @@
 #include "runtime/codec/rounding.h"
 #include "runtime/codec/values.h"
 
-tw_status_t tw_half_finish(tw_codec_t *codec, double bound, tw_cuda_kind_t cuda,
-                           const tw_spec_why_t *why)
+tw_status_t tw_half_finish(tw_codec_t *codec, double bound, tw_cuda_kind_t cuda)
 {
-    if (codec->dtype != TW_F32) {
-        return tw_codec_only_f32(codec, why);
-    }
     codec->block           = 1;
     codec->bytes_per_value = 2.0;
     codec->bound           = bound;
@@ -65,7 +61,8 @@ const tw_kernels_t tw_bf16_scalar = {
 
 static tw_status_t bf16_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {
-    return tw_half_finish(codec, 0x1p-8, TW_CUDA_ROUND2, why);
+    (void)why;
+    return tw_half_finish(codec, 0x1p-8, TW_CUDA_ROUND2);
 }
 
 TW_KERNELS_OF(tw_bf16);
@@ -75,7 +72,6 @@ const tw_codec_ops_t tw_codec_bf16 = {
     .form    = "bf16",
     .help    = "bfloat16, rounded to nearest even",
     .id      = 3,
-    .option  = tw_codec_no_option,
     .finish  = bf16_finish,
     .size    = tw_values_size,
     .kernels = TW_KERNELS(tw_bf16),

@@ -94,7 +94,8 @@ const tw_kernels_t tw_fp16_scalar = {
 
 static tw_status_t fp16_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {
-    return tw_half_finish(codec, INFINITY, TW_CUDA_FP16, why); /* overflows */
+    (void)why;
+    return tw_half_finish(codec, INFINITY, TW_CUDA_FP16); /* overflows */
 }
 
 TW_KERNELS_OF(tw_fp16);
@@ -104,7 +105,6 @@ const tw_codec_ops_t tw_codec_fp16 = {
     .form    = "fp16",
     .help    = "IEEE 754 binary16, rounded to nearest even; overflow becomes Inf",
     .id      = 4,
-    .option  = tw_codec_no_option,
     .finish  = fp16_finish,
     .size    = tw_values_size,
     .kernels = TW_KERNELS(tw_fp16),

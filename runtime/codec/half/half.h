@@ -7,8 +7,7 @@
 #include "runtime/codec/ops.h"
 
 /* finish() of a codec with 2 bytes per float32 and no options. */
-tw_status_t tw_half_finish(tw_codec_t *codec, double bound, tw_cuda_kind_t cuda,
-                           const tw_spec_why_t *why);
+tw_status_t tw_half_finish(tw_codec_t *codec, double bound, tw_cuda_kind_t cuda);
 
 static inline void tw_half_store(uint8_t *dst, uint32_t h)
 {

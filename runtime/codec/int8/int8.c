@@ -65,9 +65,7 @@ TW_BLOCK_KERNELS(tw_int8_scalar, int8_encode_block, int8_decode_block);
 
 static tw_status_t int8_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {
-    if (codec->dtype != TW_F32) {
-        return tw_codec_only_f32(codec, why);
-    }
+    (void)why;
     codec->block           = codec->block != 0 ? codec->block : INT8_BLOCK;
     codec->bytes_per_value = 1.0 + 4.0 / (double)codec->block;
     codec->bound           = 0.00394; /* 1 / 254, and roundings */

@@ -210,9 +210,7 @@ TW_BLOCK_KERNELS(tw_onebit_scalar, onebit_encode, onebit_decode);
 
 static tw_status_t onebit_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {
-    if (codec->dtype != TW_F32) {
-        return tw_codec_only_f32(codec, why);
-    }
+    (void)why;
     codec->block           = codec->block != 0 ? codec->block : ONEBIT_BLOCK;
     codec->bytes_per_value = 0.125 + 8.0 / (double)codec->block;
     codec->bound           = 1.0;

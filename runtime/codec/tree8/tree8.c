@@ -142,9 +142,6 @@ static tw_status_t tree8_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     float        magnitude[TW_LEVELS_MAX];
     bool         fits;
 
-    if (codec->dtype != TW_F32) {
-        return tw_codec_only_f32(codec, why);
-    }
     levels = malloc(sizeof(*levels));
     if (levels == NULL) {
         tw_why_set(why, "%s", "out of memory");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/codec/extra/complement.c - a codec for tests only, made by the steps of CONTRIBUTING.md: the complement of
- * a float32's bits, little-endian, 4 bytes a value; `complement:top` keeps the sign bit as it is. Every bit pattern
+ * an element's bits, little-endian, as many bytes as it has; `complement:top` keeps the sign bit as it is. Every bit pattern
  * survives. It has no kernels but the scalar ones, none for devices, and offers itself to nobody.
  */
 #include "config.h"
@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/base/bytes.h"
 #include "runtime/codec/values.h"
 
 extern const tw_codec_ops_t tw_codec_complement;
@@ -33,45 +32,52 @@ static tw_status_t complement_finish(tw_codec_t *codec, const tw_spec_why_t *why
 {
     const complement_t *complement = codec->state;
 
-    if (codec->dtype != TW_F32) {
-        return tw_codec_only_f32(codec, why);
-    }
+    (void)why;
     codec->block           = 1;
-    codec->bytes_per_value = 4.0;
+    codec->bytes_per_value = (double)codec->element;
     codec->bound           = 0.0;
     codec->lossless        = true;
     snprintf(codec->spec, sizeof(codec->spec), "complement%s", complement->top ? ":top" : "");
     return TW_OK;
 }
 
-/* Its own inverse. */
-static uint32_t complement_of(const tw_codec_t *codec, uint32_t u)
+/* Byte b of an element's code, little-endian; `sign`: it has the sign bit. */
+static uint8_t complement_of(const tw_codec_t *codec, uint8_t byte, bool sign)
 {
     const complement_t *complement = codec->state;
 
-    return u ^ (complement->top ? 0x7fffffffu : 0xffffffffu);
+    return byte ^ (complement->top && sign ? 0x7f : 0xff);
+}
+
+/* Where byte b of the code is in the element. */
+static size_t complement_place(size_t b, size_t bytes)
+{
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? b : bytes - 1 - b;
 }
 
 static void complement_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
                               bool stream)
 {
-    (void)stream;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t u;
+    const size_t bytes = codec->element;
 
-        memcpy(&u, src + 4 * i, 4);
-        tw_store_le32(dst + 4 * i, complement_of(codec, u));
+    (void)stream;
+    for (size_t i = 0; i < n * bytes; i += bytes) {
+        for (size_t b = 0; b < bytes; b++) {
+            dst[i + b] = complement_of(codec, src[i + complement_place(b, bytes)], b + 1 == bytes);
+        }
     }
 }
 
 static void complement_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
                               bool stream)
 {
-    (void)stream;
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t u = complement_of(codec, tw_load_le32(src + 4 * i));
+    const size_t bytes = codec->element;
 
-        memcpy(dst + 4 * i, &u, 4);
+    (void)stream;
+    for (size_t i = 0; i < n * bytes; i += bytes) {
+        for (size_t b = 0; b < bytes; b++) {
+            dst[i + complement_place(b, bytes)] = complement_of(codec, src[i + b], b + 1 == bytes);
+        }
     }
 }
 
