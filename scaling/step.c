@@ -144,7 +144,10 @@ static int exchange_as(const exchange_t *x, const step_case_t *how, step_exchang
                       (own || !how->only_gradients || strcmp(x->class, "grad") == 0) &&
                       (is_narrow(x) || tw_facts_codec(how->facts, how->spec, x->dtype) != NULL);
     const char *weights = how->weights != NULL ? how->weights : x->codec;
-    const char *spec    = own ? how->act : x->codec != NULL ? weights : lossy ? how->spec : "fp32";
+    const char *spec    = own                ? how->act
+                          : x->codec != NULL ? weights
+                          : lossy            ? how->spec
+                                             : tw_dtype_row(x->dtype)->lossless;
     tw_facts_t  facts;
     tw_status_t status;
 

@@ -62,6 +62,7 @@ typedef struct tw_model_cost {
     double transfer;  /* seconds of the busiest link                               */
     double codec;     /* seconds of the busiest core in the codec                  */
     double drain;     /* fragments that still travel when the first rank is done      */
+    size_t fragment;  /* bytes of codes in one that it takes by itself; 0: TW_FRAGMENT */
     double sent;      /* encoded vectors that the busiest rank sends                  */
     double root;      /* with a root: those that it sends                             */
     double others;    /* and those of the busiest other rank                          */

@@ -189,6 +189,7 @@ static void tw_cost_bcast_chain(const tw_model_query_t *q, tw_model_cost_t *cost
     cost->transfer  = tw_one_link(q->facts, tw_encoded(q));
     cost->codec     = q->count * tw_slower(q->codec);
     cost->drain     = tw_ranks(q) > 2.0 ? tw_ranks(q) - 2.0 : 0.0;
+    cost->fragment  = TW_CHAIN_FRAGMENT;
     tw_rooted(q, cost, q->facts->ranks, cost->sent, tw_ranks(q) > 2.0 ? 1.0 : 0.0);
 }
 

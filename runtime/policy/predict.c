@@ -53,8 +53,11 @@ static void consider(int index, tw_model_query_t *query, tw_prediction_t *best)
 {
     const tw_model_algorithm_t *row = tw_model_algorithm(index);
     double                      seconds;
+    size_t                      own;
 
-    query->fragment = strcmp(row->name, "chain") == 0 ? TW_CHAIN_FRAGMENT : TW_FRAGMENT;
+    query->fragment = TW_FRAGMENT;
+    own             = tw_model_cost(index, query).fragment;
+    query->fragment = own > 0 ? own : TW_FRAGMENT;
     seconds         = tw_model_predict(index, query);
     if (seconds < best->seconds) {
         const tw_model_cost_t cost  = tw_model_cost(index, query);
