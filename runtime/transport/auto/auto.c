@@ -221,20 +221,19 @@ static tw_status_t tw_auto_named_native(tw_comm_t *comm, tw_auto_choice_t *choic
     return TW_OK;
 }
 
-tw_status_t tw_auto_resolve(tw_comm_t *comm, const tw_collective_t *collective, size_t count,
-                            const tw_how_t *how, tw_auto_choice_t *choice)
+tw_status_t tw_auto_resolve(const tw_collective_call_t *call, tw_auto_choice_t *choice)
 {
-    const tw_operation_t      operation = collective->operation;
-    const tw_algorithm_row_t *named     = tw_collective_named(collective, how);
-    tw_question_t     question = {.operation = operation, .class_index = tw_model_class(count)};
+    tw_comm_t           *comm      = call->comm;
+    const tw_operation_t operation = call->collective->operation;
+    tw_question_t question = {.operation = operation, .class_index = tw_model_class(call->count)};
     tw_auto_table_t  *table;
     tw_auto_answer_t *answer;
     int              *slot, index;
     tw_status_t       status;
 
     *choice = (tw_auto_choice_t){.native = false};
-    if (how != NULL) {
-        choice->how = *how;
+    if (call->how != NULL) {
+        choice->how = *call->how;
     }
     if (choice->how.algorithm == TW_ALGORITHM_MPI) {
         return tw_auto_named_native(comm, choice);
@@ -248,8 +247,8 @@ tw_status_t tw_auto_resolve(tw_comm_t *comm, const tw_collective_t *collective, 
     if (table == NULL) {
         return tw_auto_no_memory(comm);
     }
-    question.forced = named != NULL ? tw_policy_number(operation, named->name)
-                                    : tw_policy_named(&comm->policy, operation);
+    question.forced = call->named != NULL ? tw_policy_number(operation, call->named->name)
+                                          : tw_policy_named(&comm->policy, operation);
     slot            = &table->answer[operation][question.class_index];
     if (*slot == 0) {
         status = tw_auto_answer(comm, &question, &index);
@@ -263,7 +262,7 @@ tw_status_t tw_auto_resolve(tw_comm_t *comm, const tw_collective_t *collective, 
     choice->how.codec = answer->codec;
     choice->fragment  = answer->fragment;
     choice->algorithm = answer->native ? NULL : answer->algorithm;
-    if (named != NULL) { /* what can be done by that, and only that */
+    if (call->named != NULL) { /* what can be done by that, and only that */
         choice->native    = false;
         choice->algorithm = NULL;
     }

@@ -77,10 +77,9 @@ typedef struct tw_auto_choice {
     size_t      fragment;  /* for tw_request_shape_t                                         */
 } tw_auto_choice_t;
 
-/* Collective like the call that asks. Counts as tw_operation_t has them. Where the codec is not
- * `auto`, choice->how is *how, and native says if TW_ALGORITHM_MPI is in it. */
-tw_status_t tw_auto_resolve(tw_comm_t *comm, const tw_collective_t *collective, size_t count,
-                            const tw_how_t *how, tw_auto_choice_t *choice);
+/* Collective like the call that asks. Where its codec is not `auto`, choice->how is *call->how, and native
+ * says if TW_ALGORITHM_MPI is in it. */
+tw_status_t tw_auto_resolve(const tw_collective_call_t *call, tw_auto_choice_t *choice);
 
 /* Must a call be resolved: is its codec `auto`, or its algorithm MPI's own? */
 bool tw_auto_asked(const tw_how_t *how);

@@ -20,20 +20,6 @@ const tw_algorithm_row_t *tw_collective_row(const tw_collective_t *collective, c
     return NULL;
 }
 
-const tw_algorithm_row_t *tw_collective_named(const tw_collective_t *collective,
-                                              const tw_how_t        *how)
-{
-    if (how == NULL || how->algorithm == TW_ALGORITHM_AUTO) {
-        return NULL;
-    }
-    for (int i = 0; collective->rows[i] != NULL; i++) {
-        if (collective->rows[i]->number == how->algorithm) {
-            return collective->rows[i];
-        }
-    }
-    return NULL;
-}
-
 tw_status_t tw_collective_in_node(const tw_collective_call_t *call)
 {
     return tw_node_identity(call->comm, call->how) > 0 ? tw_node_ready(call->comm)
@@ -79,10 +65,9 @@ static bool tw_not_here(tw_status_t status)
 /* What is named, if it serves; else the last one that serves and is usual for such a call. */
 static tw_status_t tw_collective_choose(tw_collective_call_t *call)
 {
-    const tw_algorithm_row_t *const *rows  = call->collective->rows;
-    const tw_algorithm_row_t        *named = tw_collective_named(call->collective, call->how);
-    tw_status_t status = tw_codec_size(call->codec, call->count, &call->encoded);
-    int         last   = 0;
+    const tw_algorithm_row_t *const *rows = call->collective->rows;
+    tw_status_t status                    = tw_codec_size(call->codec, call->count, &call->encoded);
+    int         last                      = 0;
     bool        there;
 
     if (status != TW_OK) {
@@ -96,10 +81,10 @@ static tw_status_t tw_collective_choose(tw_collective_call_t *call)
         if (!tw_not_here(status)) {
             return status;
         }
-        if (call->algorithm == named) {
+        if (call->algorithm == call->named) {
             TW_ERROR(&call->comm->log,
                      "%s: algorithm %s was named where it cannot serve: it needs %s", call->name,
-                     named->name, named->needs);
+                     call->named->name, call->named->needs);
             return TW_ERR_UNSUPPORTED;
         }
     }
@@ -159,12 +144,11 @@ static tw_status_t tw_collective_create(tw_collective_call_t *call, tw_form_t fo
 /* The row that the call names, or else the setting. */
 static const tw_algorithm_row_t *tw_collective_wish(const tw_collective_call_t *call)
 {
-    const tw_algorithm_row_t *named     = tw_collective_named(call->collective, call->how);
-    const tw_operation_t      operation = call->collective->operation;
-    const int                 number    = tw_policy_named(&call->comm->policy, operation);
+    const tw_operation_t operation = call->collective->operation;
+    const int            number    = tw_policy_named(&call->comm->policy, operation);
 
-    return named != NULL || number == 0
-               ? named
+    return call->named != NULL || number == 0
+               ? call->named
                : tw_collective_row(call->collective, tw_policy_name(operation, number));
 }
 

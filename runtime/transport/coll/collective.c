@@ -22,10 +22,23 @@ static bool tw_algorithm_known(const tw_how_t *how)
     return false;
 }
 
+/* The row that a call names, if its collective has it. */
+static const tw_algorithm_row_t *tw_collective_named(const tw_collective_call_t *call)
+{
+    const tw_algorithm_t number = call->how != NULL ? call->how->algorithm : TW_ALGORITHM_AUTO;
+
+    for (int i = 0; number != TW_ALGORITHM_AUTO && call->collective->rows[i] != NULL; i++) {
+        if (call->collective->rows[i]->number == number) {
+            return call->collective->rows[i];
+        }
+    }
+    return NULL;
+}
+
 /* Was it decided before that such a call is MPI's own collective, at once? */
 static bool tw_collective_known_native(tw_collective_call_t *call, tw_status_t *status_p)
 {
-    if (call->in.counts != NULL || tw_collective_named(call->collective, call->how) != NULL ||
+    if (call->in.counts != NULL || call->named != NULL ||
         !tw_auto_is_native(call->comm, call->collective->operation, call->count, call->how)) {
         return false;
     }
@@ -38,10 +51,9 @@ static bool tw_collective_known_native(tw_collective_call_t *call, tw_status_t *
 static tw_status_t tw_collective_decide(tw_collective_call_t *call, tw_how_t *how_p)
 {
     tw_auto_choice_t choice;
-    tw_status_t      status =
-        call->collective->unequal
-                 ? tw_auto_resolve_unequal(call->comm, call->how, &choice)
-                 : tw_auto_resolve(call->comm, call->collective, call->count, call->how, &choice);
+    tw_status_t      status = call->collective->unequal
+                                  ? tw_auto_resolve_unequal(call->comm, call->how, &choice)
+                                  : tw_auto_resolve(call, &choice);
 
     if (status == TW_OK) {
         *how_p          = choice.how;
@@ -77,6 +89,7 @@ tw_status_t tw_collective(tw_collective_call_t *call, tw_form_t form, tw_request
     if (status != TW_OK) {
         return status;
     }
+    call->named = tw_collective_named(call);
     if (call->algorithm == NULL && tw_auto_asked(call->how)) {
         if (form == TW_BLOCKING && tw_collective_known_native(call, &status)) {
             return status;

@@ -39,6 +39,7 @@ struct tw_collective_call {
     /* The only row, if it serves, and what a message should have; whoever calls the driver may set
      * them, else `auto`. */
     const tw_algorithm_row_t *algorithm;
+    const tw_algorithm_row_t *named;    /* by how->algorithm, or NULL; the driver sets it */
     size_t                    fragment; /* bytes of codes; 0: as the row has it */
     size_t room; /* as tw_request_shape_t has it; who calls the driver may set it */
     struct tw_device_event *after; /* as tw_request_t has it; who calls the driver may set it */
@@ -73,6 +74,7 @@ static inline void tw_collective_begin(tw_collective_call_t *call, tw_comm_t *co
     call->reduction  = TW_SUM;
     call->root       = -1;
     call->algorithm  = NULL;
+    call->named      = NULL;
     call->fragment   = 0;
     call->room       = 0;
     call->after      = NULL;
@@ -143,10 +145,6 @@ tw_status_t tw_collective_run(tw_collective_call_t *call, tw_form_t form, tw_req
 
 /* A row of a collective by its name; NULL for none. */
 const tw_algorithm_row_t *tw_collective_row(const tw_collective_t *collective, const char *name);
-
-/* Does a call name one that its collective has? */
-const tw_algorithm_row_t *tw_collective_named(const tw_collective_t *collective,
-                                              const tw_how_t        *how);
 
 /* serves() of algorithms in the memory of one node, of values as they are. */
 tw_status_t tw_collective_in_node(const tw_collective_call_t *call);
