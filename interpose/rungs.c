@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static struct {
     int        count;
 } tw_rungs;
 
-/* Options do not travel in a rung: all ranks take the defaults. */
+/* Options behind the first do not travel in a rung: all ranks take the defaults. */
 static size_t tw_rung_length(const char *spec)
 {
     return strcspn(spec, ",");
@@ -40,17 +41,25 @@ static int tw_rung_find(const char *spec)
     return rung;
 }
 
+/* A spec that several types have counts by the largest error of them. */
 static void tw_rung_add(const char *spec, const tw_choice_t *choice)
 {
     tw_codec_traits_t traits = {0};
-    tw_rung_t *row = realloc(tw_rungs.row, ((size_t)tw_rungs.count + 1) * sizeof(*tw_rungs.row));
+    const int         found  = tw_rung_find(spec);
+    tw_rung_t        *row    = tw_rungs.row;
 
-    if (row == NULL || tw_codec_traits(choice->codec, &traits) != TW_OK) {
+    tw_codec_traits(choice->codec, &traits);
+    if (found > 0) {
+        row[found - 1].error = fmax(row[found - 1].error, traits.max_error);
+        return;
+    }
+    row = realloc(row, ((size_t)tw_rungs.count + 1) * sizeof(*row));
+    if (row == NULL) {
         tw_give_up(MPI_COMM_WORLD, "no memory for the finer codecs of an error contract");
     }
-    tw_rungs.row                   = row;
-    tw_rungs.row[tw_rungs.count++] = (tw_rung_t){.error = traits.max_error};
-    memcpy(row[tw_rungs.count - 1].spec, spec, strlen(spec) + 1);
+    tw_rungs.row        = row;
+    row[tw_rungs.count] = (tw_rung_t){.error = traits.max_error};
+    memcpy(row[tw_rungs.count++].spec, spec, strlen(spec) + 1);
 }
 
 /* All that follow a spec, for one kind of elements. */
@@ -64,7 +73,7 @@ static void tw_rung_follow(const char *spec, tw_kind_t kind)
 
         memcpy(next, finer, tw_rung_length(finer));
         choice = tw_choice_get(next, kind);
-        if (choice->codec != NULL && tw_rung_find(next) == 0) {
+        if (choice->codec != NULL) {
             tw_rung_add(next, choice);
         }
     }

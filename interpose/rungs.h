@@ -12,7 +12,7 @@
  * over the ranks serves all. One above all others: elements as they are. */
 int tw_rung_after(const tw_choice_t *choice);
 
-/* Its spec, with the codec's default options; "": elements as they are. */
+/* The spec of such a number (from 1), with the codec's default options; "": elements as they are. */
 const char *tw_rung_spec(int rung);
 
 #endif /* TW_INTERPOSE_RUNGS_H */
