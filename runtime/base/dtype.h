@@ -2,7 +2,7 @@
  * base/dtype.h - element types: a row each, of which everyone asks what it wants to know of one.
  *
  * Adding one: its tw_dtype_t in <thinwire/codec.h>, its row in a file of its own in dtypes/ and in sources.am, and a line
- * here. Every function of a row is there. A codec that has kernels for the type says so in finish(), or is unsupported.
+ * here. Every function of a row is there. A codec that takes the type says so in its `types`, or is unsupported.
  */
 #ifndef TW_BASE_DTYPE_H
 #define TW_BASE_DTYPE_H

@@ -14,7 +14,7 @@
 
 enum { COUNT = 5003 };
 
-#define OPERATION(reduction, name, operation, ...) operation,
+#define OPERATION(reduction, name, operation, ...) [reduction] = operation,
 #define NAME(x, name, considered)                  "ALLREDUCE=" #name,
 
 static MPI_Op mpi_op(int reduction)
