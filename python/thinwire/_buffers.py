@@ -35,7 +35,7 @@ UINT8 = numpy.dtype("uint8")
 DTYPES: Tuple[Any, Any] = (FLOAT32, FLOAT64)  # by _c.F32, _c.F64
 ITEM = (4, 8)
 ACCEPTED = "accepted: contiguous arrays of float32 or float64 with the buffer protocol or DLPack"
-_OCTETS = 2  # where elements are asked for: codes
+_OCTETS = -1  # where elements are asked for: codes; no tw_dtype_t
 
 MOST = 2 ** (8 * ctypes.sizeof(ctypes.c_size_t)) - 1  # what a size_t holds; ctypes cuts off the rest
 

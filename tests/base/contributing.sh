@@ -44,6 +44,7 @@ copied() {
     mkdir -p "$tree" "$build" &&
         (cd "$top_srcdir" && tar -cf - --exclude=./build --exclude='./build-*' --exclude=./.git --exclude=./.device .) | tar -C "$tree" -xf - &&
         chmod -R u+w "$tree" &&
+        # shellcheck disable=SC2046  # names without blanks
         (cd "$top_builddir" && tar -cf - Makefile config.status config.h stamp-h1 libtool $(find . -name .deps)) | tar -C "$build" -xf - &&
         { [ "${up#/}" = "$up" ] || sed -i "s|$up|$tree|g" "$build/Makefile" "$build/config.status"; }
 }

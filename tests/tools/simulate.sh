@@ -11,10 +11,10 @@ player=$top_builddir/libexec/thinwire/thinwire-player
 # What the player catches is there: a function of another name would be called, and take no time.
 caught() {
     local symbol n=0
-    for symbol in $(grep -o 'wrap=tw_[a-z_]*' "$top_srcdir/simulation/sources.am" | sed 's/wrap=//'); do
+    while read -r symbol; do
         nm "$top_builddir/lib/.libs/libthinwire.so" | grep -q " [Tt] $symbol\$" || { echo "the library has no $symbol"; return 1; }
         n=$((n + 1))
-    done
+    done < <(grep -o 'wrap=tw_[a-z_]*' "$top_srcdir/simulation/sources.am" | sed 's/wrap=//')
     [ $n -ge 2 ]
 }
 
