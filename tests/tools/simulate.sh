@@ -184,7 +184,7 @@ ended_by() {
     job "$(call allreduce 16777216)"
     "$thinwire" scale "$scratch/job.cfg" --simulate --ranks 256 --codec fp32 >/dev/null 2>&1 &
     pid=$!
-    until child=$(pgrep -P $pid); do
+    until child=$(awk -v parent=$pid '$4 == parent { print $1; exit }' /proc/[0-9]*/stat 2>/dev/null) && [ -n "$child" ]; do
         tries=$((tries + 1))
         [ $tries -lt 100 ] || { echo "no player"; kill $pid; return 1; }
         sleep 0.1

@@ -320,11 +320,6 @@ traces() { trace_has_every_image 3 4 && trace_has_every_image 0 1; }
 
 # ---- bad input -------------------------------------------------------------------------------------------------------
 
-one_line() { # PATTERN
-    [ "$(grep -c '^thinwire' "$scratch/out")" -eq 1 ] || { echo "not one line"; return 1; }
-    grep '^thinwire' "$scratch/out" | grep -q -e "$1" || { echo "no '$1'"; return 1; }
-}
-
 # told RANKS ARG...: how each rank left goes to a file; mpirun itself, which is slow where a rank fails, sees no failure
 # unless the job is ended by MPI_Abort.
 told() {
