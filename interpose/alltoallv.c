@@ -60,11 +60,11 @@ static int tw_side_decide(tw_call_t *call, tw_side_t *side, const tw_leg_t *leg)
                 : NULL;
 
         tw_side_add(side, choice, items, leg->displs[r]);
-        if (choice != NULL) {
+        encoded += choice != NULL;
+        if (choice != NULL && tw_state.config.max_error > 0.0) {
             const int rung = tw_rung_after(choice);
 
             call->rung = rung > call->rung ? rung : call->rung;
-            encoded++;
         }
     }
     return encoded;
