@@ -115,7 +115,8 @@ batches_are_the_same() {
     local -a options=(--augment "$words" --epochs 2 --batch 8)
     every_way "$([ -n "${TW_ALL-}" ] && echo 2 || echo $((${TW_BRIEF:+4} + 4)))" 0,1,2,3,5 "$(seq -s, 0 $operations)" "folder:$own" "list:$scratch/train.txt,test=$scratch/val.txt" \
         "lmdb:$scratch/own.lmdb" || return 1
-    same "$("$json_query" "$scratch/l.json" images steps)" $'38\n6' && grep -q "transfer index [0-9] of $operations," "$scratch/out"
+    same "$("$json_query" "$scratch/l.json" images steps)" $'38\n6' &&
+        grep -q "transfer index $("$json_query" "$scratch/l.json" loader.transfer_index) of $operations," "$scratch/out"
 }
 
 # Two epochs are not the same, nor are two seeds or two lists of operations.
