@@ -69,19 +69,14 @@ static int look_at(plan_t *plan, size_t scheme, size_t grad, size_t act, plan_ch
     return study_one(study, 0, 0, scheme, grad, &way->time, why, why_size);
 }
 
-/* Would it be fp32 once more? */
-static int plain(const plan_t *plan, size_t codec)
-{
-    return strcmp(spec_of(plan, codec), tw_dtype_row(TW_F32)->lossless) == 0;
-}
-
 /* Not fp32 once more; and activations are not sent, or by a codec without error feedback. */
 static int sensible(const plan_t *plan, size_t scheme, size_t grad, size_t act)
 {
     const size_t none = plan->study.specs.count;
 
-    return (grad == none || !plain(plan, grad)) &&
-           (act == none || (!plain(plan, act) && splits(plan, scheme) && !feedback(plan, act)));
+    return (grad == none || !tw_dtype_is_lossless(TW_F32, spec_of(plan, grad))) &&
+           (act == none || (!tw_dtype_is_lossless(TW_F32, spec_of(plan, act)) &&
+                            splits(plan, scheme) && !feedback(plan, act)));
 }
 
 static void keep_shorter(plan_choice_t *best, const plan_choice_t *way)

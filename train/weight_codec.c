@@ -146,7 +146,7 @@ int tw_weight_codec_parse(tw_weight_codec_t *how, tw_context_t *ctx, const char 
     }
     snprintf(how->spec, sizeof(how->spec), "%s", tw_codec_spec(codec));
     tw_codec_traits(codec, &traits);
-    how->plain   = strcmp(how->spec, tw_dtype_row(TW_F32)->lossless) == 0;
+    how->plain   = tw_dtype_is_lossless(TW_F32, how->spec);
     how->chooses = traits.chooses;
     tw_codec_destroy(codec);
     return 0;

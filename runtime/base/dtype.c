@@ -42,6 +42,11 @@ size_t tw_dtype_size(tw_dtype_t dtype)
     return row != NULL ? row->bytes : 0;
 }
 
+bool tw_dtype_is_lossless(tw_dtype_t dtype, const char *spec)
+{
+    return strcmp(spec, tw_dtype_row(dtype)->lossless) == 0;
+}
+
 int tw_tensor_is_small(size_t elements, int axes)
 {
     return elements < (axes == 1 ? 65536 : 1024);

@@ -169,8 +169,7 @@ static const tw_codec_facts_t *nearest(const tw_facts_t *facts, const char *name
         const int               same  = strncmp(codec->spec, name, length) == 0 &&
                          (codec->spec[length] == ':' || codec->spec[length] == '\0');
 
-        if (codec->dtype != TW_F32 || strcmp(codec->spec, tw_dtype_row(TW_F32)->lossless) == 0 ||
-            same < alike) {
+        if (codec->dtype != TW_F32 || tw_dtype_is_lossless(TW_F32, codec->spec) || same < alike) {
             continue;
         }
         if (found == NULL || same > alike ||

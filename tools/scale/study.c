@@ -116,7 +116,7 @@ static int compute_row(study_t *study, size_t n, size_t r, size_t v, size_t s, c
     step_time_t *time = &study->time[place_of(study, n, r, v, s)];
 
     for (size_t k = 0; s == study->specs.count && k < s; k++) {
-        if (strcmp(tw_codec_spec(study->specs.codec[k]), tw_dtype_row(TW_F32)->lossless) == 0) {
+        if (tw_dtype_is_lossless(TW_F32, tw_codec_spec(study->specs.codec[k]))) {
             *time = *study_time(study, n, r, v, k);
             return 1;
         }
