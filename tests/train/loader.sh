@@ -188,7 +188,7 @@ views_are_averaged() {
         want=${want:-$error}
         echo "$ranks ranks, scheme $scheme: $error"
         LC_ALL=C awk -v a="$error" -v b="$want" 'BEGIN { exit !(a - b < 0.003 && b - a < 0.003) }' || return 1
-    done <<<$'1 data 0 0\n1 data 3 2\n2 data 1 1\n2 b 1 2\n3 c 2 0'
+    done <<<$'1 data 0 0\n2 b 1 2\n3 c 2 0'$([ -n "${TW_BRIEF-}" ] || printf '\n%s' '1 data 3 2' '2 data 1 1')
     train 1 --data $digits --model lenet --augment "crop:24 scale:0.01" --steps 10 --eval-every 10 --json "$scratch/v.json" || return 1
     same "$("$json_query" "$scratch/v.json" loader.views_test)" 1 &&
         LC_ALL=C awk -v a="$("$json_query" "$scratch/v.json" evaluations.0.test_error)" -v b="$want" 'BEGIN { exit !(b - a > 0.01) }'

@@ -34,7 +34,7 @@ longer() { # NAME COMMAND...
 }
 plan 27
 check "kernels beside the scalar code" alone env STANDIN_DEVICES=2 STANDIN_SEED="$seed" "$here/device_on_standin" check few
-check "collectives, 1 rank, 1 device" both_paths 1 1
+longer "collectives, 1 rank, 1 device" both_paths 1 1
 check "collectives, 2 ranks, 3 devices" both_paths 2 3
 longer "collectives, 3 ranks, 2 devices" both_paths 3 2
 longer "collectives, 4 ranks, 4 devices" both_paths 4 4
@@ -42,7 +42,7 @@ check "all codecs and algorithms, 2 ranks, 2 devices" well 2 2 "$here/device.mpi
 longer "all codecs and algorithms, 3 ranks, 1 device" well 3 1 "$here/device.mpi" 3
 longer "schedulers, 1 rank, 1 device" well 1 1 "$here/scheduler.mpi" 1
 # At the end a device fails, and what was under way is abandoned.
-check "schedulers, 3 ranks, 2 devices" well 3 2 STANDIN_LEAKS=1 "$here/scheduler.mpi" 3
+longer "schedulers, 3 ranks, 2 devices" well 3 2 STANDIN_LEAKS=1 "$here/scheduler.mpi" 3
 check "schedulers, a progress thread, 4 ranks, 4 devices" \
     well 4 4 STANDIN_LEAKS=1 THINWIRE_PROGRESS=thread "$here/scheduler.mpi" 4
 check "in a node and between nodes, a progress thread, 4 ranks, 3 devices" \
@@ -55,7 +55,7 @@ check "each allocation fails, 3 ranks, 3 devices" well 3 3 "$here/failures.mpi" 
 check "ranks and their devices, 1 rank, 1 device" well 1 1 "$here/bind.mpi" 1
 check "ranks and their devices, 3 ranks, 4 devices" well 3 4 "$here/bind.mpi" 3
 longer "ranks and their devices, 4 ranks, 2 devices" well 4 2 "$here/bind.mpi" 4
-check "dense layers, 1 rank, 1 device" well 1 1 "$here/head.mpi" 1
+longer "dense layers, 1 rank, 1 device" well 1 1 "$here/head.mpi" 1
 check "dense layers, 2 ranks, 3 devices" well 2 3 "$here/head.mpi" 2
 longer "dense layers, 4 ranks, 2 devices" well 4 2 "$here/head.mpi" 4
 check "a pipeline that hands over images" alone env STANDIN_SEED="$seed" "$here/test_pipeline"
