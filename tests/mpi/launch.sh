@@ -11,6 +11,8 @@ case ${TW_ALL-}${program##*/} in
     timeout.mpi | ranks.mpi) ranks="1 2 7" ;;
     owners.mpi | hybrid_state.mpi) ranks=$([ -n "${TW_BRIEF-}" ] && echo 3 || echo 1 3 7) ;;
     device.mpi) ranks=$([ -n "${TW_BRIEF-}" ] && echo 4 || echo 1 2 3 4 7) ;;
+    ucx.mpi | threaded.mpi | node.mpi | hierarchical.mpi | disorder.mpi)
+        ranks=$([ -n "${TW_BRIEF-}" ] && echo 2 7 || echo 1 2 3 4 7) ;;
     *) ranks=$([ -n "${TW_BRIEF-}" ] && echo 1 2 4 7 || echo 1 2 3 4 7) ;;
 esac
 ranks=${TW_RANKS:-$ranks}

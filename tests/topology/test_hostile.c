@@ -186,6 +186,12 @@ START_TEST(without_threads)
 }
 END_TEST
 
+/* With TW_BRIEF a third. */
+static int share(void)
+{
+    return getenv("TW_BRIEF") != NULL ? 3 : 1;
+}
+
 /* Cut anywhere. */
 START_TEST(truncated)
 {
@@ -193,7 +199,7 @@ START_TEST(truncated)
     size_t        size;
     char         *text = victim(_i, &size);
 
-    for (int i = 0; i < 30; i++) {
+    for (int i = 0; i < 30 / share(); i++) {
         survived(test_write(text, (size_t)test_below(&random, (int)size)));
     }
     free(text);
@@ -209,7 +215,7 @@ START_TEST(mutated)
     size_t            size;
     char             *text = victim(_i, &size), *copy = malloc(size);
 
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 60 / share(); i++) {
         memcpy(copy, text, size);
         for (int changes = 1 + test_below(&random, 6); changes > 0; changes--) {
             const size_t at = (size_t)test_below(&random, (int)size);
