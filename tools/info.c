@@ -254,7 +254,7 @@ int info_main(job_t *job, int argc, char **argv)
 {
     int                settings = 0;
     const char        *json     = NULL;
-    topology_options_t topology = {0, NULL, NULL, 0};
+    topology_options_t topology = {0, NULL, 0};
     topology_seat_t   *seats    = NULL;
     tw_context_t      *ctx;
     int                code;
@@ -269,7 +269,6 @@ int info_main(job_t *job, int argc, char **argv)
              &topology.xml, 0, 0},
             {"--ranks", "N", "For so many local ranks. Default: those of mpirun, else one per GPU.",
              OPTION_COUNT, &topology.ranks, 1, 4096},
-            {"--svg", "FILE", "Also as a picture.", OPTION_TEXT, &topology.svg, 0, 0},
             {"--json", "FILE", "Also write all of it, settings included, as one JSON object.",
              OPTION_TEXT, &json, 0, 0},
             {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
@@ -279,7 +278,7 @@ int info_main(job_t *job, int argc, char **argv)
         "messages\n"
         "travel, the codecs, and whether there are CUDA devices. Under mpirun, rank 0 speaks.",
         "Examples:\n  thinwire info\n  thinwire info --settings\n"
-        "  thinwire info --topology --ranks 4 --svg machine.svg\n"
+        "  thinwire info --topology --ranks 4\n"
         "  mpirun -n 1 thinwire info --json info.json",
         .options = options};
 
@@ -287,8 +286,8 @@ int info_main(job_t *job, int argc, char **argv)
     if (code != JOB_GO_ON) {
         return code;
     }
-    if (!topology.wanted && (topology.xml != NULL || topology.svg != NULL || topology.ranks > 0)) {
-        job_complain(job, "info: --xml, --ranks and --svg go with --topology");
+    if (!topology.wanted && (topology.xml != NULL || topology.ranks > 0)) {
+        job_complain(job, "info: --xml and --ranks go with --topology");
         return EXIT_USAGE;
     }
     ctx = job_context(job);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tools/topology.h - thinwire info --topology: a machine and the places of its ranks, drawn as a
- * tree of lines, as JSON and as a picture.
+ * tree of lines and as JSON.
  */
 #ifndef TOOLS_TOPOLOGY_H
 #define TOOLS_TOPOLOGY_H
@@ -17,7 +17,6 @@
 typedef struct topology_options {
     int         wanted; /* --topology                                                       */
     const char *xml;    /* --xml; NULL: this machine                                        */
-    const char *svg;    /* --svg; NULL: no picture                                          */
     int         ranks;  /* --ranks; 0: those of mpirun, else as many as GPUs or NUMA nodes   */
 } topology_options_t;
 
@@ -69,9 +68,6 @@ void topology_list(const int *numbers, int count, char *text, size_t size);
 
 void    topology_print(const drawing_t *d);
 json_t *topology_json(const drawing_t *d);
-
-/* Write the picture; 0, or errno. */
-int topology_svg(const drawing_t *d, const char *path);
 
 /* All of --topology; seats: of topology_gather(). 1 if all went well; what did not was said in one line.
  */

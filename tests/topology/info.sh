@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# thinwire info --topology: the tree, the places, JSON, the picture; what is refused. THINWIRE_BIND.
+# thinwire info --topology: the tree, the places, JSON; what is refused. THINWIRE_BIND.
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
-plan 20
+plan 17
 s4=$top_srcdir/tests/topology/s4.xml
 unset CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER THINWIRE_BIND
 
@@ -98,22 +98,6 @@ json() {
 }
 check "--json" json
 
-picture() {
-    local file=$scratch/t.svg
-    alone "$thinwire" info --topology --xml "$s4" --svg "$file" || return 1
-    [ "$(grep -c 'class="core"><title>core' "$file")" -eq 24 ] && [ "$(grep -c 'class="device"' "$file")" -eq 8 ] &&
-        [ "$(grep -c '<text' "$file")" -eq "$(grep -c '</text>' "$file")" ] && tail -n 1 "$file" | grep -qx '</svg>' ||
-        return 1
-    if command -v xmllint >/dev/null; then xmllint --noout "$file"; fi
-}
-check "--svg" picture
-
-drawings_are_fresh() {
-    alone "$thinwire" info --topology --xml "$s4" --svg "$scratch/s4.svg" &&
-        cmp "$scratch/s4.svg" "$top_srcdir/docs/topology-s4.svg"
-}
-check "the picture in docs is what is drawn now" drawings_are_fresh
-
 # refused STATUS PATTERN ARG...
 refused() {
     local want=$1 pattern=$2 status
@@ -135,14 +119,6 @@ bad_input() {
         refused 2 'go with --topology' --xml "$s4"
 }
 check "files that are no topology, options that do not fit" bad_input
-
-bad_picture() {
-    alone "$thinwire" info --topology --xml "$s4" --svg "$scratch/missing/x.svg"
-    [ $? -eq 1 ] && has '^thinwire: --svg .*missing/x.svg: cannot be written: No such file' || return 1
-    alone "$thinwire" info --topology --xml "$s4" --svg /dev/full
-    [ $? -eq 1 ] && has 'cannot be written: No space'
-}
-check "a picture that cannot be written" bad_picture
 
 bound_threads() { sed -n "s/^thinwire: rank $1: info: bound to hardware threads \([0-9,-]*\);.*/\1/p" "$scratch/out"; }
 binding() { # two ranks get different threads where there are two cores; without the setting nothing is bound
