@@ -6,7 +6,6 @@
  */
 #include "config.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -15,19 +14,6 @@
 
 #include "simulation/play.h"
 #include "simulation/world.h"
-
-void world_fail(const char *format, ...)
-{
-    va_list values;
-
-    va_start(values, format);
-    fprintf(stderr, "thinwire-player: ");
-    vfprintf(stderr, format, values);
-    fprintf(stderr, "\n");
-    va_end(values);
-    fflush(NULL);
-    _Exit(EXIT_FAILURE);
-}
 
 /* Settings that would mean this machine, or other clocks. */
 static void settle(void)

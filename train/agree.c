@@ -76,3 +76,14 @@ int tw_agree_words(MPI_Comm comm, const uint64_t *words, size_t n, int *rank_p, 
     free(all);
     return status;
 }
+
+/* What the library tells all ranks alike they can agree on; anything else one rank may see alone,
+ * while others wait for it. */
+int tw_problem_status(const tw_comm_t *comm, const char *what, tw_status_t status,
+                      tw_problem_t *problem)
+{
+    problem->fatal = (status != TW_ERR_MISMATCH && status != TW_ERR_NO_MEMORY &&
+                      status != TW_ERR_IO && status != TW_ERR_FORMAT && status != TW_ERR_SPEC) ||
+                     tw_comm_status(comm) != TW_OK;
+    return tw_problem_set(problem, "%s: %s", what, tw_status_text(status));
+}

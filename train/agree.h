@@ -9,6 +9,8 @@
 
 #include <mpi.h>
 
+#include <thinwire/comm.h>
+
 #include "train/problem.h"
 
 /** Collective: does any rank have a problem? The lowest that has one prints it to stderr, with its
@@ -24,5 +26,10 @@ int tw_agree_words(MPI_Comm comm, const uint64_t *words, size_t n, int *rank_p, 
 
 /** The comparison itself: words[ranks][n]. Same outputs. */
 int tw_compare_words(const uint64_t *words, int ranks, size_t n, int *rank_p, size_t *index_p);
+
+/** What a status of the library means for the run: sets the problem, fatal where the ranks may not
+ * see it alike. @return -1. */
+int tw_problem_status(const tw_comm_t *comm, const char *what, tw_status_t status,
+                      tw_problem_t *problem);
 
 #endif /* TW_TRAIN_AGREE_H */

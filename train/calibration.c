@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "train/agree.h"
 #include "train/calibration.h"
-#include "train/exchange.h"
 
 struct tw_calibration {
     tw_calibration_config_t config;
@@ -159,7 +159,7 @@ int tw_calibration_observe(tw_calibration_t *c, tw_problem_t *problem)
     double           *before = c->before;
 
     if (status != TW_OK) {
-        return tw_exchange_failed(c->config.comm, "the norms of weights", status, problem);
+        return tw_problem_status(c->config.comm, "the norms of weights", status, problem);
     }
     for (size_t g = 0; g < c->groups && c->observed > 0; g++) {
         add_rate(c, before[g], c->now[g]);

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
+#include "train/agree.h"
 #include "train/division.h"
-#include "train/exchange.h"
 #include "train/step.h"
 
 static tw_scheme_t scheme_of(tw_division_t kind)
@@ -43,7 +43,7 @@ static tw_hybrid_t *make(tw_division_set_t *set, size_t n, tw_problem_t *problem
     status = tw_hybrid_create(set->comm, &config, &hybrid);
     free(examples);
     if (status != TW_OK) {
-        tw_exchange_failed(set->comm, "preparing the passes of the dense layers", status, problem);
+        tw_problem_status(set->comm, "preparing the passes of the dense layers", status, problem);
     }
     return hybrid;
 }

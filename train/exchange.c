@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "command/watch.h"
+#include "train/agree.h"
 #include "train/exchange.h"
 
 /* Tensors in the order in which they become ready: from the last to the first, then the two extra
@@ -20,21 +21,10 @@ struct tw_exchange {
     tw_buckets_t        *buckets;  /* NULL: MPI_Allreduce, or to the owners     */
 };
 
-/* What the library tells all ranks alike they can agree on; anything else one rank may see alone,
- * while others wait for it. */
-int tw_exchange_failed(const tw_comm_t *comm, const char *what, tw_status_t status,
-                       tw_problem_t *problem)
-{
-    problem->fatal = (status != TW_ERR_MISMATCH && status != TW_ERR_NO_MEMORY &&
-                      status != TW_ERR_IO && status != TW_ERR_FORMAT && status != TW_ERR_SPEC) ||
-                     tw_comm_status(comm) != TW_OK;
-    return tw_problem_set(problem, "%s: %s", what, tw_status_text(status));
-}
-
 static int failed(const tw_exchange_t *ex, const char *what, tw_status_t status,
                   tw_problem_t *problem)
 {
-    return tw_exchange_failed(ex->config.comm, what, status, problem);
+    return tw_problem_status(ex->config.comm, what, status, problem);
 }
 
 /* What is few and matters much, loss, biases and parameters of normalisation, travels in float32

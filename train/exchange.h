@@ -64,9 +64,4 @@ int tw_exchange_finish(tw_exchange_t *exchange, tw_problem_t *problem);
 int tw_exchange_save(tw_exchange_t *exchange, FILE *stream, tw_problem_t *problem);
 int tw_exchange_restore(tw_exchange_t *exchange, FILE *stream, tw_problem_t *problem);
 
-/** What a status of the library means for the run: sets the problem, fatal where the ranks may not
- * see it alike. @return -1. */
-int tw_exchange_failed(const tw_comm_t *comm, const char *what, tw_status_t status,
-                       tw_problem_t *problem);
-
 #endif /* TW_TRAIN_EXCHANGE_H */

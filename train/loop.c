@@ -360,7 +360,7 @@ static int write_trace(tw_training_t *t, tw_problem_t *problem)
     }
     status = tw_trace_write(t->wire, t->trace, file.stream);
     if (status != TW_OK) {
-        tw_exchange_failed(t->wire, "the trace", status, problem);
+        tw_problem_status(t->wire, "the trace", status, problem);
     }
     if (t->rank == 0 && status == TW_OK) {
         tw_file_end(&file, "--trace", problem);

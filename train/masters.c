@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/exchange.h"
+#include "train/agree.h"
 #include "train/masters.h"
 
 #define TW_RAISES 31 /* that a group can have: of one bit each, from 1 to 32 */
@@ -40,7 +40,7 @@ struct tw_masters {
 static int failed(const tw_masters_t *m, const char *what, tw_status_t status,
                   tw_problem_t *problem)
 {
-    return status == TW_OK ? 0 : tw_exchange_failed(m->config.comm, what, status, problem);
+    return status == TW_OK ? 0 : tw_problem_status(m->config.comm, what, status, problem);
 }
 
 /* ---- groups -------------------------------------------------------------------------------- */

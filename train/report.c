@@ -32,14 +32,6 @@ static int watched(void)
     return strncmp(target, "/dev/pts/", 9) == 0 || strncmp(target, "/dev/tty", 8) == 0;
 }
 
-void tw_report_wipe(tw_training_t *t)
-{
-    if (t->shown > 0.0) {
-        fputs("\r\033[K", stderr);
-        t->shown = 0.0;
-    }
-}
-
 static void print_bytes(FILE *out, double bytes)
 {
     if (bytes < 0.0) {

@@ -19,7 +19,13 @@ void tw_report_begin(tw_training_t *t);
 void tw_report_step(tw_training_t *t, double seconds, double exposed);
 
 /** Take the progress line away, before something else is printed. */
-void tw_report_wipe(tw_training_t *t);
+static inline void tw_report_wipe(tw_training_t *t)
+{
+    if (t->shown > 0.0) {
+        fputs("\r\033[K", stderr);
+        t->shown = 0.0;
+    }
+}
 
 /** One line about the last test. */
 void tw_report_evaluation(tw_training_t *t);

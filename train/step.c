@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "train/agree.h"
 #include "train/fault.h"
 #include "train/step_inside.h"
 
@@ -169,7 +170,7 @@ static int run_split(tw_walk_t *walk, const float *features)
         return -1;
     }
     if (status != TW_OK) {
-        return tw_exchange_failed(t->wire, "the exchange of activations", status, walk->problem);
+        return tw_problem_status(t->wire, "the exchange of activations", status, walk->problem);
     }
     return walk->training ? update_split(walk) : 0;
 }

@@ -30,7 +30,7 @@ END
 # objects: "FILE SYMBOL TYPE" of all objects whose source is there. The transport's second ones, for the drop-in,
 # take MPI's handles from its table (interpose/late.h).
 objects() {
-    find runtime interpose -name '*.o' -path '*/.libs/*' -print0 | xargs -0 nm -A -P | awk '
+    find runtime interpose train tools scaling simulation command -name '*.o' -print0 | xargs -0 nm -A -P | awk '
         /^runtime.*preload/ { next }
         { file = $1; sub(/:$/, "", file); sub(/\/\.libs\//, "/", file); sub(/\/[^\/]*-/, "/", file); sub(/o$/, "c", file)
           if (!(file in there)) there[file] = (getline line <(source "/" file)) > 0

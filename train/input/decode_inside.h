@@ -28,6 +28,11 @@ typedef struct tw_sink {
     int         is_grey; /* only the first plane was written                                */
 } tw_sink_t;
 
+/** Before the first row, with pixels, channels and stored set.
+ * @param strip  a buffer that is kept; seen: the region, of an image with this orientation.
+ * @return 0; -1: out of memory. */
+int tw_sink_open(tw_sink_t *sink, tw_buffer_t *strip, tw_region_t seen, int orientation);
+
 /* Row i of the region, interleaved or grey: stored.w pixels. */
 void tw_sink_rgb(tw_sink_t *sink, size_t i, const uint8_t *rgb);
 void tw_sink_grey(tw_sink_t *sink, size_t i, const uint8_t *grey);
@@ -36,6 +41,11 @@ void tw_sink_grey(tw_sink_t *sink, size_t i, const uint8_t *grey);
  * @return 1 to 8; 0: it names none. */
 int tw_exif_orientation(const uint8_t *bytes, size_t n);
 int tw_tiff_orientation(const uint8_t *bytes, size_t n);
+
+/* Are stored rows seen as columns? And what of the stored image is a region of the image as it is
+ * seen, whose height and width are h and w? */
+int         tw_orientation_turns(int orientation);
+tw_region_t tw_orientation_region(tw_region_t seen, size_t h, size_t w, int orientation);
 
 /** Height, width and orientation as the file stores them.
  * @return 0; -1 with the problem set. */

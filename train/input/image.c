@@ -92,6 +92,17 @@ size_t tw_image_move(tw_image_t *image, const tw_pixels_t *pixels, tw_buffer_t *
     return bytes;
 }
 
+tw_buffer_t *tw_work_free(tw_work_t *work, const tw_image_t *image, tw_buffer_t *out)
+{
+    const uintptr_t at = (uintptr_t)image->data, first = (uintptr_t)work->scratch[0].bytes;
+
+    if (out != NULL) {
+        return out;
+    }
+    return &work->scratch[work->scratch[0].bytes != NULL && at >= first &&
+                          at <= first + work->scratch[0].room];
+}
+
 int tw_image_straighten(tw_image_t *image, tw_work_t *work, tw_problem_t *problem)
 {
     if (image->mirrored &&

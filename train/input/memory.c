@@ -18,25 +18,6 @@
 
 enum { MNIST_CLASSES = 10 };
 
-int tw_set_create(tw_set_t *set, size_t n, size_t pixels, tw_problem_t *problem)
-{
-    set->n      = n;
-    set->pixels = malloc(n * pixels);
-    set->labels = malloc(n * sizeof(*set->labels));
-    if (set->pixels == NULL || set->labels == NULL) {
-        tw_set_destroy(set);
-        return tw_problem_set(problem, "out of memory for %zu images", n);
-    }
-    return 0;
-}
-
-void tw_set_destroy(tw_set_t *set)
-{
-    free(set->pixels);
-    free(set->labels);
-    *set = (tw_set_t){.n = 0};
-}
-
 static void set_shape(tw_data_t *data, tw_shape_t shape, size_t classes)
 {
     data->shape   = shape;

@@ -87,13 +87,6 @@ void tw_source_close(tw_source_t *source)
     *source = (tw_source_t){.ops = NULL};
 }
 
-int tw_source_part_create(tw_source_part_t *part, size_t n, tw_problem_t *problem)
-{
-    part->n      = n;
-    part->labels = malloc((n > 0 ? n : 1) * sizeof(*part->labels));
-    return part->labels != NULL ? 0 : tw_problem_set(problem, "out of memory for %zu labels", n);
-}
-
 tw_image_t tw_source_image(const tw_image_record_t *record)
 {
     const tw_shape_t shape = record->shape;

@@ -281,17 +281,6 @@ int tw_transforms_run(const tw_transforms_t *list, size_t first, size_t end, tw_
     return 0;
 }
 
-tw_buffer_t *tw_work_free(tw_work_t *work, const tw_image_t *image, tw_buffer_t *out)
-{
-    const uintptr_t at = (uintptr_t)image->data, first = (uintptr_t)work->scratch[0].bytes;
-
-    if (out != NULL) {
-        return out;
-    }
-    return &work->scratch[work->scratch[0].bytes != NULL && at >= first &&
-                          at <= first + work->scratch[0].room];
-}
-
 uint64_t tw_work_grown(const tw_work_t *work)
 {
     return work->scratch[0].grown + work->scratch[1].grown + work->rows.grown +

@@ -54,15 +54,6 @@
 
 /* ---- visits -------------------------------------------------------------------------------- */
 
-void tw_tuner_visit(tw_tuner_t *tuner, size_t row, size_t samples)
-{
-    tuner->row   = row;
-    tuner->wait  = tuner->config.settle;
-    tuner->left  = samples;
-    tuner->asked = 0;
-    tuner->count = 0;
-}
-
 /* What the first visit of a state has measured so far. */
 static void note(tw_tuner_t *tuner)
 {
@@ -74,33 +65,6 @@ static void note(tw_tuner_t *tuner)
         row->median =
             tw_tuner_measure(tuner->sorted, tuner->times, tuner->count, &tuner->spread[tuner->row]);
     }
-}
-
-void tw_tuner_accept(tw_tuner_t *tuner)
-{
-    tuner->spreads += tuner->spread[tuner->row];
-    tuner->seen++;
-    if (tuner->best == tuner->states || tw_tuner_better(tuner, tuner->row, tuner->best)) {
-        tuner->best = tuner->row;
-    }
-}
-
-static void stay(tw_tuner_t *tuner, size_t row, double reference)
-{
-    tw_tuner_visit(tuner, row, 0);
-    tuner->stage     = TW_TUNER_SETTLED;
-    tuner->reference = reference;
-    tuner->away      = 0;
-}
-
-void tw_tuner_decide(tw_tuner_t *tuner)
-{
-    if (tuner->best != tuner->tuned) {
-        tuner->patience = 1;
-    } else if (tuner->patience < TW_TUNER_PATIENCE) {
-        tuner->patience *= 2;
-    }
-    stay(tuner, tuner->best, -1);
 }
 
 static void end_visit(tw_tuner_t *tuner)
@@ -276,8 +240,8 @@ int tw_tuner_adopt(tw_tuner_t *tuner, tw_tuner_state_t state, double seconds)
     }
     forget(tuner);
     tuner->patience = 1;
-    stay(tuner, tw_tuner_row(tuner, state.threads, (size_t)state.index),
-         isfinite(seconds) && seconds > 0 ? seconds : -1);
+    tw_tuner_stay(tuner, tw_tuner_row(tuner, state.threads, (size_t)state.index),
+                  isfinite(seconds) && seconds > 0 ? seconds : -1);
     return 0;
 }
 

@@ -95,3 +95,41 @@ int tw_tuner_better(const tw_tuner_t *tuner, size_t a, size_t b)
     }
     return x->state.index > y->state.index;
 }
+
+/* ---- visits -------------------------------------------------------------------------------- */
+
+void tw_tuner_visit(tw_tuner_t *tuner, size_t row, size_t samples)
+{
+    tuner->row   = row;
+    tuner->wait  = tuner->config.settle;
+    tuner->left  = samples;
+    tuner->asked = 0;
+    tuner->count = 0;
+}
+
+void tw_tuner_accept(tw_tuner_t *tuner)
+{
+    tuner->spreads += tuner->spread[tuner->row];
+    tuner->seen++;
+    if (tuner->best == tuner->states || tw_tuner_better(tuner, tuner->row, tuner->best)) {
+        tuner->best = tuner->row;
+    }
+}
+
+void tw_tuner_stay(tw_tuner_t *tuner, size_t row, double reference)
+{
+    tw_tuner_visit(tuner, row, 0);
+    tuner->stage     = TW_TUNER_SETTLED;
+    tuner->reference = reference;
+    tuner->away      = 0;
+}
+
+void tw_tuner_decide(tw_tuner_t *tuner)
+{
+    if (tuner->best != tuner->tuned) {
+        tuner->patience = 1;
+    } else if (tuner->patience < TW_TUNER_PATIENCE) {
+        tuner->patience *= 2;
+    }
+    tw_tuner_stay(tuner, tuner->best, -1);
+}

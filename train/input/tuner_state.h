@@ -79,7 +79,7 @@ struct tw_tuner {
     size_t tuned;     /* row before this search; states: none                 */
 };
 
-/* ---- tuner.c: what happens next -------------------------------------------------------------- */
+/* ---- tuner_measure.c: what happens next -------------------------------------------------------------- */
 
 void tw_tuner_visit(tw_tuner_t *tuner, size_t row, size_t samples);
 
@@ -88,6 +88,9 @@ void tw_tuner_accept(tw_tuner_t *tuner);
 
 /** Take the best: the search is over. */
 void tw_tuner_decide(tw_tuner_t *tuner);
+
+/** Settled in a state. @param reference  seconds; negative: of the first window. */
+void tw_tuner_stay(tw_tuner_t *tuner, size_t row, double reference);
 
 /* ---- tuner_prune.c --------------------------------------------------------------------------- */
 

@@ -123,26 +123,6 @@ _Static_assert(COUNT(layer_keys) <= 64, "keys seen are bits of 64");
 
 /* ---- sections ------------------------------------------------------------------------------ */
 
-int tw_reader_line(const config_setting_t *setting)
-{
-    const unsigned line = config_setting_source_line(setting);
-
-    return line > 0 ? (int)line : 1;
-}
-
-int tw_reader_wrong(const tw_reader_t *reader, const config_setting_t *setting, const char *format,
-                    ...)
-{
-    char    text[480];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    return tw_problem_set(reader->problem, "%.100s:%d: %s", reader->source, tw_reader_line(setting),
-                          text);
-}
-
 static int unknown_key(const tw_reader_t *reader, const tw_keys_t *keys, const char *who,
                        unsigned kind, const config_setting_t *setting)
 {

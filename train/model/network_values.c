@@ -4,6 +4,8 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +14,26 @@
 
 #include "train/model/network_keys.h"
 #include "train/schedule.h"
+
+int tw_reader_line(const config_setting_t *setting)
+{
+    const unsigned line = config_setting_source_line(setting);
+
+    return line > 0 ? (int)line : 1;
+}
+
+int tw_reader_wrong(const tw_reader_t *reader, const config_setting_t *setting, const char *format,
+                    ...)
+{
+    char    text[480];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    return tw_problem_set(reader->problem, "%.100s:%d: %s", reader->source, tw_reader_line(setting),
+                          text);
+}
 
 static int is_integer(const config_setting_t *setting)
 {

@@ -17,21 +17,6 @@ static tw_gpu_dense_t *of(tw_dense_t *dense)
     return (tw_gpu_dense_t *)dense;
 }
 
-void tw_gpu_dense_start(tw_dense_t *dense, tw_task_fn kernel, const tw_task_t *task, size_t count)
-{
-    if (!of(dense)->failure.set) {
-        (void)tw_gpu_start(of(dense)->gpu, kernel, task, count, &of(dense)->failure);
-    }
-}
-
-void tw_gpu_dense_start_blocks(tw_dense_t *dense, tw_task_fn kernel, const tw_task_t *task,
-                               size_t blocks)
-{
-    if (!of(dense)->failure.set && blocks > 0) {
-        (void)tw_gpu_start_blocks(of(dense)->gpu, kernel, task, blocks, &of(dense)->failure);
-    }
-}
-
 /* ---- products ------------------------------------------------------------------------------- */
 
 /* c (m, n) = a (m, k) b (k, n), or with add c += a b, in columns, each `ld` apart. */

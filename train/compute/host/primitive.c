@@ -1,11 +1,71 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * host/primitive.c - primitives of oneDNN with arguments bound to variables; see host.h.
+ * host/primitive.c - errors, memory and layouts of oneDNN, and its primitives with arguments bound to
+ * variables; see host.h.
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "train/compute/host/host.h"
+
+int tw_host_problem(tw_problem_t *problem, const char *what, dnnl_status_t status)
+{
+    return tw_problem_set(problem, "oneDNN: %s: %s", what,
+                          status == dnnl_out_of_memory       ? "out of memory"
+                          : status == dnnl_invalid_arguments ? "invalid arguments"
+                          : status == dnnl_unimplemented     ? "not implemented"
+                          : status == dnnl_runtime_error     ? "runtime error"
+                                                             : "failed");
+}
+
+void tw_host_failed(tw_graph_t *graph, const char *what, dnnl_status_t status)
+{
+    (void)tw_host_problem(&graph->failure, what, status);
+}
+
+float *tw_host_memory(size_t bytes, tw_problem_t *problem)
+{
+    const size_t whole = (bytes + 63) / 64 * 64;
+    float       *data  = aligned_alloc(64, whole == 0 ? 64 : whole);
+
+    if (data == NULL) {
+        (void)tw_problem_set(problem, "no memory for %zu bytes of activations", bytes);
+        return NULL;
+    }
+    memset(data, 0, whole);
+    return data;
+}
+
+int tw_host_temp(tw_host_t *backend, tw_temp_use_t use, size_t bytes, tw_problem_t *problem)
+{
+    float *data;
+
+    if (bytes <= backend->temp_bytes[use]) {
+        return 0;
+    }
+    data = tw_host_memory(bytes, problem);
+    if (data == NULL) {
+        return -1;
+    }
+    free(backend->temp[use]);
+    backend->temp[use]       = data;
+    backend->temp_bytes[use] = bytes;
+    return 0;
+}
+
+dnnl_status_t tw_host_md(tw_md_t *md_p, size_t n, tw_shape_t shape, int layout)
+{
+    static const dnnl_format_tag_t tag[] = {[TW_PLAIN]         = dnnl_nchw,
+                                            [TW_CHANNELS_LAST] = dnnl_nhwc,
+                                            [TW_BLOCKS_8]      = dnnl_nChw8c,
+                                            [TW_BLOCKS_16]     = dnnl_nChw16c,
+                                            [TW_ANY_LAYOUT]    = dnnl_format_tag_any};
+    const dnnl_dims_t              dims  = {(dnnl_dim_t)n, (dnnl_dim_t)shape.c, (dnnl_dim_t)shape.h,
+                                            (dnnl_dim_t)shape.w};
+
+    return tw_md_create(md_p, 4, dims, tag[layout]);
+}
 
 void tw_primitive_destroy(tw_primitive_t *p)
 {
