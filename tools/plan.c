@@ -17,7 +17,7 @@
 #include "tools/scale/codecs.h"
 #include "tools/table.h"
 #include "tools/topology.h"
-#include "train/file.h"
+#include "command/file.h"
 #include "train/model/job.h"
 
 #define CODECS  "fp32,bitpack:2,tree8,onebit"

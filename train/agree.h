@@ -11,7 +11,7 @@
 
 #include <thinwire/comm.h>
 
-#include "train/problem.h"
+#include "command/problem.h"
 
 /** Collective: does any rank have a problem? The lowest that has one prints it to stderr, with its
  * rank if it is not 0 and not all have one. After a fatal problem that rank calls MPI_Abort

@@ -17,7 +17,7 @@
 #include "train/evaluations.h"
 #include "train/masters.h"
 #include "train/model/params.h"
-#include "train/problem.h"
+#include "command/problem.h"
 
 typedef struct tw_calibration tw_calibration_t;
 

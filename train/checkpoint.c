@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "train/checkpoint_inside.h"
-#include "train/file.h"
+#include "command/file.h"
 #include "train/hash.h"
 #include "train/random.h"
 

@@ -17,7 +17,7 @@
 #ifndef TW_TRAIN_CHECKPOINT_H
 #define TW_TRAIN_CHECKPOINT_H
 
-#include "train/problem.h"
+#include "command/problem.h"
 #include "train/training.h"
 
 /** A hash of all weights, equal for equal weights however they are split, in t->hash. Collective.

@@ -6,7 +6,7 @@
 
 #include <thinwire/thinwire.h>
 
-#include "train/problem.h"
+#include "command/problem.h"
 #include "train/weight_codec.h"
 
 /* Gradients of what every rank has; activations on their way forward; their gradients on the way

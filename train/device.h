@@ -11,7 +11,7 @@
 #include "train/compute/backend.h"
 #include "train/compute/kernels.h"
 #include "train/options.h"
-#include "train/problem.h"
+#include "command/problem.h"
 
 typedef struct tw_device_wish {
     MPI_Comm                    parent;

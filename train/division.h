@@ -9,7 +9,7 @@
 
 #include "train/codecs.h"
 #include "train/options.h"
-#include "train/problem.h"
+#include "command/problem.h"
 
 enum { TW_DIVISIONS = 4 }; /* whole and last batches, of training and of test */
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "train/problem.h"
+#include "command/problem.h"
 
 /* One test; the same on all ranks. As it stands in checkpoints. */
 typedef struct tw_evaluation {

@@ -21,7 +21,7 @@
 #include "train/masters.h"
 #include "train/model/network.h"
 #include "train/model/params.h"
-#include "train/problem.h"
+#include "command/problem.h"
 
 typedef struct tw_exchange tw_exchange_t;
 

@@ -9,7 +9,7 @@
 
 #include "command/watch.h"
 #include "train/cache.h"
-#include "train/file.h"
+#include "command/file.h"
 #include "train/hash.h"
 #include "train/input/prepare.h"
 #include "train/learning.h"

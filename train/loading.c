@@ -10,7 +10,7 @@
 #include "command/watch.h"
 #include "train/agree.h"
 #include "train/hash.h"
-#include "train/json.h"
+#include "command/json.h"
 #include "train/loading.h"
 #include "train/loop.h"
 #include "train/report.h"
@@ -126,7 +126,7 @@ static int write_json(const tw_training_t *t, const tw_loaded_t *all, int argc, 
         return 0;
     }
     snprintf(hash, sizeof(hash), "%016" PRIx64, all->hash);
-    root = tw_json_begin(argc, argv);
+    root = tw_json_begin("thinwire-train", argc, argv);
     tw_json_add(&root, json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:f, s:s, s:o}", "data",
                                  o->data, "ranks", t->size, "batch", (json_int_t)t->batch, "seed",
                                  (json_int_t)o->seed, "steps", (json_int_t)all->steps, "images",

@@ -11,7 +11,7 @@
 #include "command/watch.h"
 #include "train/agree.h"
 #include "train/checkpoint.h"
-#include "train/file.h"
+#include "command/file.h"
 #include "train/loop.h"
 #include "train/report.h"
 #include "train/step.h"

@@ -12,7 +12,7 @@
 #include <thinwire/thinwire.h>
 
 #include "train/compute/backend.h"
-#include "train/problem.h"
+#include "command/problem.h"
 
 typedef enum tw_marked {
     TW_MARKED_IMAGES, /* the last operations on them */

@@ -21,7 +21,7 @@
 #include "train/codecs.h"
 #include "train/model/network.h"
 #include "train/model/params.h"
-#include "train/problem.h"
+#include "command/problem.h"
 
 typedef struct tw_masters tw_masters_t;
 

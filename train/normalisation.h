@@ -11,7 +11,7 @@
 #include "train/model/params.h"
 #include "train/model/trunk.h"
 #include "train/options.h"
-#include "train/problem.h"
+#include "command/problem.h"
 
 typedef struct tw_normalisation {
     size_t           layers;   /* of batch normalisation; without, all this does nothing */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stddef.h>
 
-#include "train/problem.h"
+#include "command/problem.h"
 
 /* How the network is divided among the ranks: its dense layers too belong to every rank (data), or
  * are split by output unit, and its examples reach them by scheme a, b, c of S4, or by groups. */

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "train/input/pixels.h"
-#include "train/problem.h"
+#include "command/problem.h"
 
 #define TW_PACK_RESIZE_MAX 16384u
 

@@ -14,8 +14,8 @@
 
 #include "command/options.h"
 #include "train/compute/kernels.h"
-#include "train/file.h"
-#include "train/json.h"
+#include "command/file.h"
+#include "command/json.h"
 #include "train/pack.h"
 #include "train/pack_command.h"
 
@@ -94,7 +94,7 @@ static double speed(const tw_pack_result_t *r)
 static int write_json(const char *path, const tw_pack_result_t *r, int argc, char **argv,
                       tw_problem_t *problem)
 {
-    json_t *root = tw_json_begin(argc + 1, argv - 1);
+    json_t *root = tw_json_begin("thinwire-train", argc + 1, argv - 1);
 
     tw_json_add(&root, json_pack("{s:I, s:I, s:I, s:I, s:f, s:f}", "images", (json_int_t)r->images,
                                  "bytes", (json_int_t)r->bytes, "skipped", (json_int_t)r->skipped,

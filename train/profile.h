@@ -14,7 +14,7 @@
 #include <thinwire/thinwire.h>
 
 #include "train/marks.h"
-#include "train/problem.h"
+#include "command/problem.h"
 
 typedef enum tw_profile_row {
     TW_PROFILE_WEIGHTS,   /* travelling                                                */

@@ -6,7 +6,7 @@
 
 #include "train/model/network.h"
 #include "train/options.h"
-#include "train/problem.h"
+#include "command/problem.h"
 #include "train/schedule.h"
 
 /* The trunk learns from whole batches, split dense layers from the passes of an update period (S4,

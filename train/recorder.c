@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "scaling/training.h"
-#include "train/file.h"
+#include "command/file.h"
 #include "train/model/job.h"
 #include "train/recorder.h"
 

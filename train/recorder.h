@@ -11,7 +11,7 @@
 
 #include "train/masters.h"
 #include "train/model/network.h"
-#include "train/problem.h"
+#include "command/problem.h"
 #include "train/weight_codec.h"
 
 typedef struct tw_recorder tw_recorder_t;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "train/json.h"
+#include "command/json.h"
 #include "train/report.h"
 
 /* Whether somebody watches. Open MPI gives every rank a terminal as standard output, whatever
@@ -425,7 +425,7 @@ int tw_report_json(const tw_training_t *t, int argc, char **argv, tw_problem_t *
     if (t->rank != 0 || t->options->json == NULL) {
         return 0;
     }
-    root = tw_json_begin(argc, argv);
+    root = tw_json_begin("thinwire-train", argc, argv);
     tw_json_add(&root, settings(t));
     tw_json_add(&root, results(t));
     return tw_json_end(root, t->options->json, problem);

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "train/problem.h"
+#include "command/problem.h"
 #include "train/training.h"
 
 /** One line about the run that begins. */

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "train/problem.h"
+#include "command/problem.h"
 
 #define TW_SCHEDULE_STEPS 32 /* epochs that "steps" can list */
 

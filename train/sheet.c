@@ -9,7 +9,7 @@
 
 #include <png.h>
 
-#include "train/file.h"
+#include "command/file.h"
 #include "train/sheet.h"
 
 enum { ACROSS = 8, GAP = 2, DIGIT_H = 5, DIGIT_W = 3, PAPER = 255, INK = 0 };

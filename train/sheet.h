@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "train/problem.h"
+#include "command/problem.h"
 #include "train/shape.h"
 
 /** Write n images in rows, each with its label as a number below it. Values are shown from the least of

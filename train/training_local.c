@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "train/file.h"
+#include "command/file.h"
 #include "train/hash.h"
 #include "train/training_inside.h"
 

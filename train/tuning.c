@@ -11,9 +11,9 @@
 
 #include "command/watch.h"
 #include "train/cache.h"
-#include "train/file.h"
+#include "command/file.h"
 #include "train/hash.h"
-#include "train/machine.h"
+#include "command/machine.h"
 #include "train/tuning.h"
 
 #define TW_TUNING_IMAGES 128  /* images of a state, at least: S2, slide 18        */

@@ -7,7 +7,7 @@
 
 #include <thinwire/thinwire.h>
 
-#include "train/problem.h"
+#include "command/problem.h"
 
 #define TW_WEIGHT_SPEC 96 /* bytes of a codec's spec */
 

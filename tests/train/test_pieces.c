@@ -14,7 +14,7 @@
 #include "tests/suite.h"
 #include "train/agree.h"
 #include "train/feed.h"
-#include "train/file.h"
+#include "command/file.h"
 #include "train/hash.h"
 #include "train/loop.h"
 #include "train/options.h"

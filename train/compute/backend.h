@@ -36,7 +36,7 @@
 
 #include "train/compute/kernels.h"
 #include "train/model/network.h"
-#include "train/problem.h"
+#include "command/problem.h"
 
 typedef struct tw_backend tw_backend_t;
 typedef struct tw_graph   tw_graph_t;

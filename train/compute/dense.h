@@ -16,7 +16,7 @@
 #include "train/compute/backend.h"
 #include "train/compute/product.h"
 #include "train/model/network.h"
-#include "train/problem.h"
+#include "command/problem.h"
 
 typedef struct tw_dense tw_dense_t;
 

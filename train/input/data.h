@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "train/problem.h"
+#include "command/problem.h"
 #include "train/shape.h"
 
 typedef struct tw_set {

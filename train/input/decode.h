@@ -24,7 +24,7 @@
 #include "train/input/buffer.h"
 #include "train/input/image.h"
 #include "train/input/pixels.h"
-#include "train/problem.h"
+#include "command/problem.h"
 
 typedef struct tw_decoder tw_decoder_t; /* one per thread: libjpeg's objects, row buffers */
 

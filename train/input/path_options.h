@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "train/problem.h"
+#include "command/problem.h"
 
 typedef struct tw_path_option {
     const char *name; /* with its "="                                     */

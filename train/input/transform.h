@@ -22,7 +22,7 @@
 #include "train/input/decode.h"
 #include "train/input/image.h"
 #include "train/input/pixels.h"
-#include "train/problem.h"
+#include "command/problem.h"
 
 enum { TW_TRANSFORMS_MAX = 16, TW_TRANSFORMS_TEXT = 512, TW_DRAWN = 8 };
 

@@ -25,7 +25,7 @@
 #include "train/compute/backend.h"
 #include "train/model/network.h"
 #include "train/model/params.h"
-#include "train/problem.h"
+#include "command/problem.h"
 
 typedef struct tw_head tw_head_t;
 

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "train/problem.h"
+#include "command/problem.h"
 #include "train/shape.h"
 
 /* A file is refused above these. */

@@ -24,7 +24,7 @@
 
 #include "train/compute/backend.h"
 #include "train/model/network.h"
-#include "train/problem.h"
+#include "command/problem.h"
 
 #define TW_PARAMS_ALIGN 16
 

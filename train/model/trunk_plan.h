@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 #include "train/model/network.h"
-#include "train/problem.h"
+#include "command/problem.h"
 
 /* order[first .. first + count - 1] run as one: a single layer, or normalisations, by rising index.
  */

@@ -8,7 +8,7 @@
 #include <cublas_v2.h>
 #include <cudnn.h>
 
-#include "train/problem.h"
+#include "command/problem.h"
 
 #define TW_CUDNN_FUNCTIONS(X)                                                                      \
     X(cudnnGetVersion)                                                                             \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/machine.h - what was run, and where, for the JSON report.
+ * command/machine.h - what was run, and where, for the JSON report.
  */
-#ifndef TW_TRAIN_MACHINE_H
-#define TW_TRAIN_MACHINE_H
+#ifndef TW_COMMAND_MACHINE_H
+#define TW_COMMAND_MACHINE_H
 
 #include <jansson.h>
 #include <stddef.h>
@@ -14,6 +14,6 @@ void tw_machine_cpu(char *name, size_t size);
 json_t *tw_machine_json(void);
 
 /** The command line as one string; arguments that are not UTF-8 end it. */
-json_t *tw_machine_command(int argc, char **argv);
+json_t *tw_machine_command(const char *program, int argc, char **argv);
 
-#endif /* TW_TRAIN_MACHINE_H */
+#endif /* TW_COMMAND_MACHINE_H */

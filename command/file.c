@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/file.c - see file.h.
+ * command/file.c - see file.h.
  */
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "command/beside.h"
 #include "runtime/base/beside.h"
-#include "train/file.h"
+#include "command/file.h"
 
 static int cannot(const char *what, const char *path, int error, tw_problem_t *problem)
 {
@@ -87,13 +87,31 @@ void tw_file_drop(tw_file_t *file)
     free(file->target);
 }
 
+/* See whether a device or a pipe can be written to: write white space, which changes nothing in front
+ * of a JSON object. A pipe stays open until the process ends, or its reader would take that for all.
+ * Returns 0, or errno. */
+static int try_special(const char *path)
+{
+    FILE       *file = tw_file_open(path);
+    struct stat info;
+
+    if (file == NULL) {
+        return errno;
+    }
+    if (fstat(fileno(file), &info) == 0 && S_ISFIFO(info.st_mode)) {
+        (void)fcntl(fileno(file), F_DUPFD_CLOEXEC, 0);
+    }
+    fputc('\n', file);
+    return fclose(file) != 0 ? errno : 0;
+}
+
 int tw_file_try(const char *what, const char *path, tw_problem_t *problem)
 {
     tw_file_t   file;
     struct stat info;
 
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
-        const int error = beside_try_special(path);
+        const int error = try_special(path);
 
         return error == 0 ? 0 : cannot(what, path, error, problem);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/machine.c - see machine.h.
+ * command/machine.c - see machine.h.
  */
 #include "config.h"
 
@@ -9,7 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "train/machine.h"
+#include "command/machine.h"
 
 /* "model name : X" of /proc/cpuinfo gives X. */
 void tw_machine_cpu(char *name, size_t size)
@@ -48,9 +48,9 @@ json_t *tw_machine_json(void)
                      (json_int_t)sysconf(_SC_PHYS_PAGES) * (json_int_t)sysconf(_SC_PAGESIZE));
 }
 
-json_t *tw_machine_command(int argc, char **argv)
+json_t *tw_machine_command(const char *program, int argc, char **argv)
 {
-    json_t *line = json_string("thinwire-train");
+    json_t *line = json_string(program);
 
     for (int i = 1; i < argc && line != NULL; i++) {
         json_t *longer = json_sprintf("%s %s", json_string_value(line), argv[i]);

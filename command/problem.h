@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/problem.h - what went wrong, in one line for the user. The place that knows first writes
+ * command/problem.h - what went wrong, in one line for the user. The place that knows first writes
  * it; callers pass -1 on.
  */
-#ifndef TW_TRAIN_PROBLEM_H
-#define TW_TRAIN_PROBLEM_H
+#ifndef TW_COMMAND_PROBLEM_H
+#define TW_COMMAND_PROBLEM_H
 
 typedef struct tw_problem {
     int  set;
@@ -20,4 +20,4 @@ int tw_problem_set(tw_problem_t *problem, const char *format, ...)
 int tw_problem_machine(tw_problem_t *problem, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-#endif /* TW_TRAIN_PROBLEM_H */
+#endif /* TW_COMMAND_PROBLEM_H */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/problem.c - see problem.h.
+ * command/problem.c - see problem.h.
  */
 #include "config.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "train/problem.h"
+#include "command/problem.h"
 
 static void set(tw_problem_t *problem, int machine, const char *format, va_list args)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/file.h - files that are written whole or not at all.
+ * command/file.h - files that are written whole or not at all.
  */
-#ifndef TW_TRAIN_FILE_H
-#define TW_TRAIN_FILE_H
+#ifndef TW_COMMAND_FILE_H
+#define TW_COMMAND_FILE_H
 
 #include <stdio.h>
 
-#include "train/problem.h"
+#include "command/problem.h"
 
 typedef struct tw_file {
     const char *path;   /* as it was given                                       */
@@ -28,4 +28,4 @@ int tw_file_end(tw_file_t *file, const char *what, tw_problem_t *problem);
 /** Throw the file away. */
 void tw_file_drop(tw_file_t *file);
 
-#endif /* TW_TRAIN_FILE_H */
+#endif /* TW_COMMAND_FILE_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/json.c - see json.h.
+ * command/json.c - see json.h.
  */
 #include "config.h"
 
@@ -7,14 +7,14 @@
 
 #include <thinwire/version.h>
 
-#include "train/file.h"
-#include "train/json.h"
-#include "train/machine.h"
+#include "command/file.h"
+#include "command/json.h"
+#include "command/machine.h"
 
-json_t *tw_json_begin(int argc, char **argv)
+json_t *tw_json_begin(const char *program, int argc, char **argv)
 {
     return json_pack("{s:s, s:o, s:o}", "version", tw_version(), "command",
-                     tw_machine_command(argc, argv), "machine", tw_machine_json());
+                     tw_machine_command(program, argc, argv), "machine", tw_machine_json());
 }
 
 void tw_json_add(json_t **root, json_t *part)
