@@ -60,23 +60,9 @@ static int build_layer(net_t *net, built_t *b, tw_tensor_t *image, layer_t *laye
     params.b  = layer->b.count > 0 ? layer->b.on : NULL;
     params.gw = gradients ? layer->w.gradient : NULL;
     params.gb = gradients && layer->b.count > 0 ? layer->b.gradient : NULL;
-    switch (l->kind) {
-    case TW_CONV:
-        return tw_graph_conv(b->graph, l, params, x, &layer->tensor, &layer->op, &b->problem);
-    case TW_POOL:
-        return tw_graph_pool(b->graph, l, x, &layer->tensor, &layer->op, &b->problem);
-    case TW_LRN:
-        return tw_graph_lrn(b->graph, l, x, &layer->tensor, &layer->op, &b->problem);
-    case TW_NORM:
-        return tw_graph_norm(b->graph, l, params, x, &layer->tensor, &layer->op, &b->problem);
-    case TW_ADD:
-        return tw_graph_add(b->graph, l, x, tensor_of(net, image, l->input[1]), &layer->tensor,
-                            &layer->op, &b->problem);
-    case TW_ACTIVATION:
-        return tw_graph_activation(b->graph, l, x, &layer->tensor, &layer->op, &b->problem);
-    default:
-        return tw_graph_dropout(b->graph, l, x, &layer->tensor, &layer->op, &b->problem);
-    }
+    return tw_graph_layer(b->graph, l, params, x,
+                          l->kind == TW_ADD ? tensor_of(net, image, l->input[1]) : NULL,
+                          &layer->tensor, &layer->op, &b->problem);
 }
 
 void net_build(net_t *net, built_t *b, const tw_compute_kernels_t *kernels, int threads,

@@ -314,12 +314,14 @@ START_TEST(wrong_shapes_are_refused)
     ck_assert_int_eq(backend_here(&backend, tw_kernels_for("scalar"), 1, &problem[0]), 0);
     ck_assert_int_eq(tw_graph_create(backend, 1, &graph, &problem[0]), 0);
     ck_assert_int_eq(tw_graph_input(graph, (tw_shape_t){3, 4, 4}, &x, &plain, &problem[0]), 0);
-    ck_assert_int_eq(tw_graph_conv(graph, l, (tw_op_params_t){.w = w}, x, &y, &op, &problem[0]),
-                     -1);
+    ck_assert_int_eq(
+        tw_graph_layer(graph, l, (tw_op_params_t){.w = w}, x, NULL, &y, &op, &problem[0]), -1);
     ck_assert_str_eq(problem[0].text, "layer conv0 takes 2 x 4 x 4, not 3 x 4 x 4");
     l->in = l->out = (tw_shape_t){3, 4, 4};
+    l->kind        = TW_LRN;
     l->lrn_size    = 4;
-    ck_assert_int_eq(tw_graph_lrn(graph, l, x, &y, &op, &problem[1]), -1);
+    ck_assert_int_eq(
+        tw_graph_layer(graph, l, (tw_op_params_t){.w = NULL}, x, NULL, &y, &op, &problem[1]), -1);
     ck_assert_str_eq(problem[1].text, "layer conv0: a window of 4 channels; it must be odd");
     ck_assert_int_eq(tw_graph_backward_begin(graph, &problem[2]), -1);
     tw_graph_destroy(graph);
@@ -335,6 +337,7 @@ START_TEST(layers_may_be_unsupported)
     tw_network_layer_t      layer   = {.name = "lrn7", .kind = TW_LRN, .in = {3, 4, 4}};
     const tw_backend_ops_t *whole;
     tw_backend_ops_t        less;
+    const tw_op_class_t    *layers[TW_LAYER_KINDS];
     tw_backend_t           *backend;
     tw_graph_t             *graph;
     tw_tensor_t            *x, *y;
@@ -343,13 +346,16 @@ START_TEST(layers_may_be_unsupported)
     char                    want[200];
 
     ck_assert_int_eq(backend_here(&backend, tw_kernels_for("scalar"), 1, &problem), 0);
-    whole        = backend->ops;
-    less         = *whole;
-    less.lrn     = NULL;
-    backend->ops = &less;
+    whole = backend->ops;
+    less  = *whole;
+    memcpy(layers, whole->layers, sizeof(layers));
+    layers[TW_LRN] = NULL;
+    less.layers    = layers;
+    backend->ops   = &less;
     ck_assert_int_eq(tw_graph_create(backend, 1, &graph, &problem), 0);
     ck_assert_int_eq(tw_graph_input(graph, layer.in, &x, &plain, &problem), 0);
-    ck_assert_int_eq(tw_graph_lrn(graph, &layer, x, &y, &op, &problem), -1);
+    ck_assert_int_eq(
+        tw_graph_layer(graph, &layer, (tw_op_params_t){.w = NULL}, x, NULL, &y, &op, &problem), -1);
     (void)snprintf(want, sizeof(want), "layer lrn7: lrn is unsupported by %s",
                    tw_backend_name(backend));
     ck_assert_str_eq(problem.text, want);
@@ -358,7 +364,8 @@ START_TEST(layers_may_be_unsupported)
     backend->ops   = whole;
     layer.out      = layer.in;
     layer.lrn_size = 17;
-    ck_assert_int_eq(tw_graph_lrn(graph, &layer, x, &y, &op, &problem), -1);
+    ck_assert_int_eq(
+        tw_graph_layer(graph, &layer, (tw_op_params_t){.w = NULL}, x, NULL, &y, &op, &problem), -1);
     ck_assert_str_eq(problem.text, "layer lrn7: lrn is unsupported by cuDNN with more than 16 "
                                    "channels, a power below 0.01 or k below 1e-05");
 #endif

@@ -171,39 +171,25 @@ void tw_graph_destroy(tw_graph_t *graph); /* NULL is allowed */
 int tw_graph_input(tw_graph_t *graph, tw_shape_t shape, tw_tensor_t **y_p, float **plain_p,
                    tw_problem_t *problem);
 
-/** Convolution (no kernel flip), bias and activation. */
-int tw_graph_conv(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
-                  tw_tensor_t *x, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
-
-/** Largest value or mean of windows; the gradient of a maximum goes to one of the largest. A mean
- * divides by the cells of the window that lie in the image, or with count_pad by all of the
- * kernel's, those beyond the border included. */
-int tw_graph_pool(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-                  tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
-
-int tw_graph_activation(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-                        tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
-
-/** Local response normalisation across lrn_size (odd) channels. */
-int tw_graph_lrn(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-                 tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
-
-/** Batch normalisation and activation, in phases: see tw_op_norm_moments(). params.w is gamma [c],
- * params.b beta [c]. */
-int tw_graph_norm(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
-                  tw_tensor_t *x, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
-
-/** y = activation(x1 + shortcut(x2)). x1 has the shape of y. Where x2 is larger by a stride in h
- * and w, every stride-th row and column is taken; where it has fewer channels, the last ones are 0
- * (option A of residual networks). */
-int tw_graph_add(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x1,
-                 tw_tensor_t *x2, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
-
-/** In training a unit is 0 with probability rate, else divided by 1 - rate. The mask of a row is
- * that of tw_drop_make(tw_random_key(seed, TW_RANDOM_DROPOUT, step, example * 64 + layer->drop),
- * rate) by the unit's place in c, h, w order: no matter what rank, layout or device. */
-int tw_graph_dropout(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-                     tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
+/** The operation of a layer of any kind but a dense one:
+ * - a convolution (no kernel flip), bias and activation;
+ * - pooling, the largest value or the mean of windows: the gradient of a maximum goes to one of the
+ *   largest; a mean divides by the cells of the window that lie in the image, or with count_pad by all of
+ *   the kernel's, those beyond the border included;
+ * - an activation;
+ * - local response normalisation across lrn_size (odd) channels;
+ * - batch normalisation and activation, in phases: see tw_op_norm_moments();
+ * - an addition, y = activation(x1 + shortcut(x2)): x1 has the shape of y. Where x2 is larger by a stride
+ *   in h and w, every stride-th row and column is taken; where it has fewer channels, the last ones are 0
+ *   (option A of residual networks);
+ * - dropout: in training a unit is 0 with probability rate, else divided by 1 - rate. The mask of a row
+ *   is that of tw_drop_make(tw_random_key(seed, TW_RANDOM_DROPOUT, step, example * 64 + layer->drop),
+ *   rate) by the unit's place in c, h, w order: no matter what rank, layout or device.
+ * @param params  of a convolution; of batch normalisation w is gamma [c] and b beta [c]; else {0}
+ * @param x2      of an addition, else NULL */
+int tw_graph_layer(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
+                   tw_tensor_t *x1, tw_tensor_t *x2, tw_tensor_t **y_p, tw_op_t **op_p,
+                   tw_problem_t *problem);
 
 /** The end of the graph, or one end of several: x in the plain layout, and its gradient.
  * @param [out] value_p     [n][c][h][w], valid after the forward pass

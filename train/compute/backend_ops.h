@@ -2,11 +2,11 @@
  * compute/backend_ops.h - what a backend is made of: its table, and what all backends share behind
  * backend.h: tensors, operations, and who owns which gradient memory (graph.c, gradients.c).
  *
- * A backend is a structure that begins with a tw_backend_t, whose table its constructor fills. The
- * functions that add a layer to a graph make an operation of a class of the backend (tw_op_create()),
- * give it its result (tw_op_result()), and keep what it needs in the structure that begins with the
- * tw_op_t. A layer that a backend lacks is a NULL slot: building a network that has one ends in
- * "unsupported", with the layer's name.
+ * A backend is a structure that begins with a tw_backend_t, whose table its constructor fills. A
+ * layer is a row of layers.c, which checks it and says how its gradients go, and a class of each
+ * backend: forward, data, parameters, and `make`, which keeps what these need in the structure that
+ * begins with the tw_op_t. A layer that a backend lacks is a NULL slot: building a network that has one
+ * ends in "unsupported", with the layer's name.
  */
 #ifndef TW_COMPUTE_BACKEND_OPS_H
 #define TW_COMPUTE_BACKEND_OPS_H
@@ -15,14 +15,7 @@
 #include "train/compute/dense.h"
 #include "train/compute/update.h"
 
-/* What adds a layer of one input without parameters. */
-typedef int (*tw_layer_fn)(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-                           tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
-
-/* And with parameters. */
-typedef int (*tw_params_layer_fn)(tw_graph_t *graph, const tw_network_layer_t *layer,
-                                  tw_op_params_t params, tw_tensor_t *x, tw_tensor_t **y_p,
-                                  tw_op_t **op_p, tw_problem_t *problem);
+typedef struct tw_op_class tw_op_class_t;
 
 /* Batch normalisation in phases; see backend.h. All or none. */
 typedef struct tw_norm_ops {
@@ -36,7 +29,7 @@ typedef struct tw_norm_ops {
 } tw_norm_ops_t;
 
 /* Functions that may fail return 0, or -1 with the problem set; `problem` of those that put work on
- * a stream is about this call only. Slots of layers may be NULL, all others not. */
+ * a stream is about this call only. Slots are not NULL but where it is said. */
 typedef struct tw_backend_ops {
     void (*destroy)(tw_backend_t *backend);
 
@@ -76,10 +69,7 @@ typedef struct tw_backend_ops {
     void (*add_gradient)(tw_tensor_t *x, const float *g); /* x->grad += g */
 
     /* Layers, and the ends of a graph. */
-    tw_params_layer_fn conv, norm;
-    tw_layer_fn        pool, activation, lrn, dropout;
-    int (*add)(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x1, tw_tensor_t *x2,
-               tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
+    const tw_op_class_t *const *layers; /* [TW_LAYER_KINDS]; NULL: unsupported */
     int (*output)(tw_graph_t *graph, tw_tensor_t *x, const float **value_p, float **gradient_p,
                   tw_op_t **op_p, tw_problem_t *problem);
     const tw_norm_ops_t *phases;
@@ -150,7 +140,7 @@ struct tw_tensor {
 
 typedef enum tw_handing { TW_HAND_COPY, TW_HAND_MEMORY, TW_HAND_ADDEND } tw_handing_t;
 
-typedef struct tw_op_class {
+struct tw_op_class {
     const char *name;
     size_t      bytes;    /* of the structure that begins with a tw_op_t */
     int         in_place; /* x's gradient may take y's memory            */
@@ -159,7 +149,13 @@ typedef struct tw_op_class {
     void (*params)(tw_op_t *op); /* NULL: none */
     void (*data)(tw_op_t *op);
     void (*destroy)(tw_op_t *op); /* NULL: nothing to release */
-} tw_op_class_t;
+
+    /* Of a layer: what it has beyond its row; op->y is there, unless lays_out: then make gives it, in a
+     * layout of its choice, by tw_op_result(). NULL: nothing. 0, or -1 with the problem set. */
+    int (*make)(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
+                tw_problem_t *problem);
+    int lays_out;
+};
 
 struct tw_op {
     const tw_op_class_t *class;
@@ -205,22 +201,6 @@ tw_op_t *tw_op_create(tw_graph_t *graph, const tw_op_class_t *class, tw_tensor_t
 /* The result of an operation; params: it has some whose gradient is wanted. */
 int tw_op_result(tw_op_t *op, tw_shape_t shape, tw_layout_t layout, int params,
                  tw_problem_t *problem);
-
-/* ---- checks.c: each returns 0, or -1 with the problem set ---- */
-
-/* x has the shape that the layer wants. */
-int tw_layer_check(const tw_network_layer_t *layer, tw_shape_t want, const tw_tensor_t *x,
-                   tw_problem_t *problem);
-
-/* All windows of a pooling have something of the image. */
-int tw_layer_check_windows(const tw_network_layer_t *layer, tw_problem_t *problem);
-
-/* The window of a local response normalisation is odd. */
-int tw_layer_check_lrn(const tw_network_layer_t *layer, tw_problem_t *problem);
-
-/* x2 is such that an addition can take every stride-th position of it; the sum's activation. */
-int tw_layer_check_shortcut(const tw_network_layer_t *layer, const tw_tensor_t *x2,
-                            tw_problem_t *problem);
 
 /* ---- gradients.c ---- */
 

@@ -37,6 +37,8 @@ typedef enum tw_layer_kind {
     TW_DENSE
 } tw_layer_kind_t;
 
+enum { TW_LAYER_KINDS = TW_DENSE + 1 };
+
 typedef enum tw_activation { TW_LINEAR, TW_RELU, TW_LOGISTIC } tw_activation_t;
 typedef enum tw_pooling { TW_POOL_MAX, TW_POOL_AVERAGE } tw_pooling_t;
 typedef enum tw_loss { TW_LOSS_SOFTMAX, TW_LOSS_LOGISTIC } tw_loss_t;

@@ -32,30 +32,11 @@ static int add_layer(tw_trunk_graph_t *g, const tw_network_t *net, const tw_para
                      tw_tensor_t *image, size_t l, tw_problem_t *problem)
 {
     const tw_network_layer_t *layer = &net->layer[l];
-    tw_tensor_t              *x = tensor_of(g, image, layer->input[0]), **y = &g->tensor[l];
-    tw_op_t                 **op = &g->op[l];
 
-    switch (layer->kind) {
-    case TW_CONV:
-        return tw_graph_conv(g->graph, layer, params_of(params, l), x, y, op, problem);
-    case TW_POOL:
-        return tw_graph_pool(g->graph, layer, x, y, op, problem);
-    case TW_ACTIVATION:
-        return tw_graph_activation(g->graph, layer, x, y, op, problem);
-    case TW_LRN:
-        return tw_graph_lrn(g->graph, layer, x, y, op, problem);
-    case TW_NORM:
-        return tw_graph_norm(g->graph, layer, params_of(params, l), x, y, op, problem);
-    case TW_ADD:
-        return tw_graph_add(g->graph, layer, x, tensor_of(g, image, layer->input[1]), y, op,
-                            problem);
-    case TW_DROPOUT:
-        return tw_graph_dropout(g->graph, layer, x, y, op, problem);
-    case TW_DENSE:
-        break;
-    }
-    return tw_problem_set(problem, "layer '%s' (%s) is no layer of a trunk", layer->name,
-                          tw_kind_name(layer->kind));
+    return tw_graph_layer(g->graph, layer, params_of(params, l),
+                          tensor_of(g, image, layer->input[0]),
+                          layer->kind == TW_ADD ? tensor_of(g, image, layer->input[1]) : NULL,
+                          &g->tensor[l], &g->op[l], problem);
 }
 
 static int build(tw_trunk_graph_t *g, const tw_trunk_plan_t *plan, const tw_network_t *net,

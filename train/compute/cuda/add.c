@@ -63,30 +63,20 @@ static void backward_data(tw_op_t *op)
     }
 }
 
-static const tw_op_class_t class = {
-    .name = "add", .bytes = sizeof(tw_gpu_add_t), .forward = forward, .data = backward_data};
-
-int tw_gpu_add(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x1, tw_tensor_t *x2,
-               tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
+static int make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
+                tw_problem_t *problem)
 {
-    tw_gpu_add_t *add;
+    tw_gpu_add_t *add = (tw_gpu_add_t *)op;
 
-    if (tw_layer_check(layer, layer->out, x1, problem) != 0 ||
-        tw_layer_check_shortcut(layer, x2, problem) != 0) {
-        return -1;
-    }
-    add = (tw_gpu_add_t *)tw_op_create(graph, &class, x1, x2, problem);
-    if (add == NULL || tw_op_result(&add->op, layer->out, TW_PLAIN, 0, problem) != 0) {
-        return -1;
-    }
-    add->reshape       = x2->shape.c != x1->shape.c || x2->rows != x1->rows;
-    add->op.activation = layer->activation;
-    add->op.masked     = layer->activation != TW_LINEAR;
-    add->op.passes[0]  = 1;
-    add->op.passes[1]  = !add->reshape;
-    add->stride[0]     = layer->stride[0];
-    add->stride[1]     = layer->stride[1];
-    *y_p               = add->op.y;
-    *op_p              = &add->op;
+    (void)params, (void)problem;
+    add->reshape   = op->x[1]->shape.c != op->x[0]->shape.c || op->x[1]->rows != op->x[0]->rows;
+    add->stride[0] = layer->stride[0];
+    add->stride[1] = layer->stride[1];
     return 0;
 }
+
+const tw_op_class_t tw_gpu_add = {.name    = "add",
+                                  .bytes   = sizeof(tw_gpu_add_t),
+                                  .forward = forward,
+                                  .data    = backward_data,
+                                  .make    = make};

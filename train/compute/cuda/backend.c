@@ -53,6 +53,12 @@ static void destroy(tw_backend_t *backend)
     free(gpu);
 }
 
+static const tw_op_class_t *const layers[TW_LAYER_KINDS] = {
+    [TW_CONV] = &tw_gpu_conv,       [TW_POOL] = &tw_gpu_pool, [TW_ACTIVATION] = &tw_gpu_activation,
+    [TW_LRN] = &tw_gpu_lrn,         [TW_NORM] = &tw_gpu_norm, [TW_ADD] = &tw_gpu_add,
+    [TW_DROPOUT] = &tw_gpu_dropout,
+};
+
 static const tw_backend_ops_t ops = {.destroy         = destroy,
                                      .allocate        = tw_gpu_allocate,
                                      .release         = tw_gpu_release,
@@ -73,13 +79,7 @@ static const tw_backend_ops_t ops = {.destroy         = destroy,
                                      .forget          = forget,
                                      .settle          = tw_gpu_settle,
                                      .add_gradient    = tw_gpu_add_gradient,
-                                     .conv            = tw_gpu_conv,
-                                     .norm            = tw_gpu_norm,
-                                     .pool            = tw_gpu_pool,
-                                     .activation      = tw_gpu_activation,
-                                     .lrn             = tw_gpu_lrn,
-                                     .dropout         = tw_gpu_dropout,
-                                     .add             = tw_gpu_add,
+                                     .layers          = layers,
                                      .output          = tw_gpu_output,
                                      .phases          = &tw_gpu_norm_ops,
                                      .dense           = tw_gpu_dense,

@@ -145,13 +145,6 @@ static void destroy(tw_op_t *op)
     }
 }
 
-static const tw_op_class_t class = {.name    = "conv",
-                                    .bytes   = sizeof(tw_gpu_conv_t),
-                                    .forward = forward,
-                                    .params  = backward_params,
-                                    .data    = backward_data,
-                                    .destroy = destroy};
-
 /* ---- algorithms ---- */
 
 /* What cuDNN returns has another type for each way. */
@@ -352,7 +345,7 @@ static int make_filter(tw_gpu_conv_t *c, const tw_network_layer_t *layer, tw_pro
     return tw_gpu_dnn(gpu, s, layer->name, problem);
 }
 
-static int make(tw_gpu_conv_t *c, const tw_network_layer_t *layer, tw_problem_t *problem)
+static int make_all(tw_gpu_conv_t *c, const tw_network_layer_t *layer, tw_problem_t *problem)
 {
     const tw_graph_t *graph = c->op.graph;
     tw_gpu_t         *gpu   = tw_gpu_of(graph);
@@ -369,26 +362,22 @@ static int make(tw_gpu_conv_t *c, const tw_network_layer_t *layer, tw_problem_t 
     return c->op.x[0]->wanted ? make_way(c, TW_WAY_DATA, layer, problem) : 0;
 }
 
-int tw_gpu_conv(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
-                tw_tensor_t *x, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
+static int make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
+                tw_problem_t *problem)
 {
-    tw_gpu_conv_t *conv;
+    tw_gpu_conv_t *conv = (tw_gpu_conv_t *)op;
 
-    if (tw_layer_check(layer, layer->in, x, problem) != 0) {
-        return -1;
-    }
-    conv = (tw_gpu_conv_t *)tw_op_create(graph, &class, x, NULL, problem);
-    if (conv == NULL ||
-        tw_op_result(&conv->op, layer->out, TW_PLAIN, params.gw != NULL, problem) != 0) {
-        return -1;
-    }
-    conv->op.activation = layer->activation;
-    conv->op.masked     = layer->activation != TW_LINEAR;
-    conv->w             = params.w;
-    conv->b             = params.b;
-    conv->gw            = params.gw;
-    conv->gb            = params.gb;
-    *y_p                = conv->op.y;
-    *op_p               = &conv->op;
-    return make(conv, layer, problem);
+    conv->w  = params.w;
+    conv->b  = params.b;
+    conv->gw = params.gw;
+    conv->gb = params.gb;
+    return make_all(conv, layer, problem);
 }
+
+const tw_op_class_t tw_gpu_conv = {.name    = "conv",
+                                   .bytes   = sizeof(tw_gpu_conv_t),
+                                   .forward = forward,
+                                   .params  = backward_params,
+                                   .data    = backward_data,
+                                   .destroy = destroy,
+                                   .make    = make};

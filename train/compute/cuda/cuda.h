@@ -139,22 +139,10 @@ int tw_gpu_rmsprop(tw_backend_t *backend, float *w, float *m, const float *g, si
                    const tw_rms_rule_t *rule, tw_problem_t *problem);
 int tw_gpu_max_norm(tw_backend_t *backend, float *w, size_t units, size_t per_unit, float most,
                     tw_problem_t *problem);
-/* ---- what adds each layer: conv.c, pool.c, units.c, norm.c, add.c ---- */
+/* ---- the operation of each layer: conv.c, pool.c, units.c, norm.c, add.c ---- */
 
-int tw_gpu_conv(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
-                tw_tensor_t *x, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
-int tw_gpu_pool(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-                tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
-int tw_gpu_activation(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-                      tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
-int tw_gpu_lrn(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-               tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
-int tw_gpu_norm(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
-                tw_tensor_t *x, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
-int tw_gpu_add(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x1, tw_tensor_t *x2,
-               tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
-int tw_gpu_dropout(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-                   tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
+extern const tw_op_class_t tw_gpu_conv, tw_gpu_pool, tw_gpu_activation, tw_gpu_lrn, tw_gpu_norm,
+    tw_gpu_add, tw_gpu_dropout;
 
 extern const tw_norm_ops_t tw_gpu_norm_ops;
 

@@ -197,15 +197,6 @@ static void destroy(tw_op_t *op)
     tw_backend_release(op->graph->backend, ((tw_gpu_norm_t *)op)->memory);
 }
 
-static const tw_op_class_t class = {.name     = "norm",
-                                    .bytes    = sizeof(tw_gpu_norm_t),
-                                    .in_place = 1,
-                                    .early    = 1,
-                                    .forward  = forward,
-                                    .params   = backward_params,
-                                    .data     = backward_data,
-                                    .destroy  = destroy};
-
 /* One piece of memory for all. */
 static int make_memory(tw_gpu_norm_t *norm, tw_problem_t *problem)
 {
@@ -228,28 +219,26 @@ static int make_memory(tw_gpu_norm_t *norm, tw_problem_t *problem)
     return 0;
 }
 
-int tw_gpu_norm(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
-                tw_tensor_t *x, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
+static int make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
+                tw_problem_t *problem)
 {
-    tw_gpu_norm_t *norm;
+    tw_gpu_norm_t *norm = (tw_gpu_norm_t *)op;
 
-    if (tw_layer_check(layer, layer->in, x, problem) != 0) {
-        return -1;
-    }
-    norm = (tw_gpu_norm_t *)tw_op_create(graph, &class, x, NULL, problem);
-    if (norm == NULL ||
-        tw_op_result(&norm->op, layer->out, TW_PLAIN, params.gw != NULL, problem) != 0) {
-        return -1;
-    }
-    norm->op.activation = layer->activation;
-    norm->op.masked     = layer->activation == TW_LOGISTIC;
-    norm->fused         = layer->activation == TW_RELU ? TW_TASK_RELU : TW_TASK_LINEAR;
-    norm->epsilon       = (double)layer->epsilon;
-    norm->gamma         = params.w;
-    norm->beta          = params.b;
-    norm->g_gamma       = params.gw;
-    norm->g_beta        = params.gb;
-    *y_p                = norm->op.y;
-    *op_p               = &norm->op;
+    norm->fused   = layer->activation == TW_RELU ? TW_TASK_RELU : TW_TASK_LINEAR;
+    norm->epsilon = (double)layer->epsilon;
+    norm->gamma   = params.w;
+    norm->beta    = params.b;
+    norm->g_gamma = params.gw;
+    norm->g_beta  = params.gb;
     return make_memory(norm, problem);
 }
+
+const tw_op_class_t tw_gpu_norm = {.name     = "norm",
+                                   .bytes    = sizeof(tw_gpu_norm_t),
+                                   .in_place = 1,
+                                   .early    = 1,
+                                   .forward  = forward,
+                                   .params   = backward_params,
+                                   .data     = backward_data,
+                                   .destroy  = destroy,
+                                   .make     = make};

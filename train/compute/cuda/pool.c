@@ -96,27 +96,6 @@ static void destroy(tw_op_t *op)
     tw_backend_release(op->graph->backend, pool->at);
 }
 
-static const tw_op_class_t pool_class = {.name    = "pool",
-                                         .bytes   = sizeof(tw_gpu_pool_t),
-                                         .forward = pool_forward,
-                                         .data    = pool_data,
-                                         .destroy = destroy};
-
-/* The operation with its result. NULL with the problem set. */
-static tw_gpu_pool_t *begin(tw_graph_t               *graph, const tw_op_class_t *class,
-                            const tw_network_layer_t *layer, tw_tensor_t *x, tw_problem_t *problem)
-{
-    tw_op_t *op;
-
-    if (tw_layer_check(layer, layer->in, x, problem) != 0) {
-        return NULL;
-    }
-    op = tw_op_create(graph, class, x, NULL, problem);
-    return op != NULL && tw_op_result(op, layer->out, TW_PLAIN, 0, problem) == 0
-               ? (tw_gpu_pool_t *)op
-               : NULL;
-}
-
 static int describe_both(tw_gpu_pool_t *pool, tw_problem_t *problem)
 {
     const tw_graph_t *graph = pool->op.graph;
@@ -166,24 +145,22 @@ static int rounded_down(const tw_network_layer_t *layer, size_t in, size_t out, 
     return (in + 2 * layer->pad[side] - layer->kernel[side]) / layer->stride[side] + 1 == out;
 }
 
-int tw_gpu_pool(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-                tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
+static int pool_make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
+                     tw_problem_t *problem)
 {
-    tw_gpu_pool_t *pool = begin(graph, &pool_class, layer, x, problem);
-    int            made;
-
-    if (pool == NULL || tw_layer_check_windows(layer, problem) != 0) {
-        return -1;
-    }
-    pool->op.maximum = layer->pooling == TW_POOL_MAX;
-    made             = rounded_down(layer, layer->in.h, layer->out.h, 0) &&
+    (void)params;
+    return rounded_down(layer, layer->in.h, layer->out.h, 0) &&
                    rounded_down(layer, layer->in.w, layer->out.w, 1)
-                           ? make_dnn(pool, layer, problem)
-                           : make_own(pool, layer, problem);
-    *y_p             = pool->op.y;
-    *op_p            = &pool->op;
-    return made;
+               ? make_dnn((tw_gpu_pool_t *)op, layer, problem)
+               : make_own((tw_gpu_pool_t *)op, layer, problem);
 }
+
+const tw_op_class_t tw_gpu_pool = {.name    = "pool",
+                                   .bytes   = sizeof(tw_gpu_pool_t),
+                                   .forward = pool_forward,
+                                   .data    = pool_data,
+                                   .destroy = destroy,
+                                   .make    = pool_make};
 
 /* ---- local response normalisation ---- */
 
@@ -215,22 +192,14 @@ static void lrn_data(tw_op_t *op)
     tw_gradient_put(op->x[0], dx);
 }
 
-static const tw_op_class_t lrn_class = {.name    = "lrn",
-                                        .bytes   = sizeof(tw_gpu_pool_t),
-                                        .forward = lrn_forward,
-                                        .data    = lrn_data,
-                                        .destroy = destroy};
-
-int tw_gpu_lrn(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-               tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
+static int lrn_make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
+                    tw_problem_t *problem)
 {
-    tw_gpu_t      *gpu = tw_gpu_of(graph);
-    tw_gpu_pool_t *lrn = begin(graph, &lrn_class, layer, x, problem);
+    tw_gpu_t      *gpu = tw_gpu_of(op->graph);
+    tw_gpu_pool_t *lrn = (tw_gpu_pool_t *)op;
     cudnnStatus_t  s;
 
-    if (lrn == NULL || tw_layer_check_lrn(layer, problem) != 0) {
-        return -1;
-    }
+    (void)params;
     if (layer->lrn_size > CUDNN_LRN_MAX_N || (double)layer->lrn_power < CUDNN_LRN_MIN_BETA ||
         (double)layer->lrn_k < CUDNN_LRN_MIN_K) {
         return tw_problem_set(problem,
@@ -244,10 +213,15 @@ int tw_gpu_lrn(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *
         return tw_gpu_dnn(gpu, s, layer->name, problem);
     }
     /* cuDNN divides its alpha by the number of channels. */
-    s     = gpu->lib.dnn.cudnnSetLRNDescriptor(lrn->lrn, (unsigned)layer->lrn_size,
-                                               (double)layer->lrn_scale * (double)layer->lrn_size,
-                                               (double)layer->lrn_power, (double)layer->lrn_k);
-    *y_p  = lrn->op.y;
-    *op_p = &lrn->op;
+    s = gpu->lib.dnn.cudnnSetLRNDescriptor(lrn->lrn, (unsigned)layer->lrn_size,
+                                           (double)layer->lrn_scale * (double)layer->lrn_size,
+                                           (double)layer->lrn_power, (double)layer->lrn_k);
     return tw_gpu_dnn(gpu, s, layer->name, problem) == 0 ? describe_both(lrn, problem) : -1;
 }
+
+const tw_op_class_t tw_gpu_lrn = {.name    = "lrn",
+                                  .bytes   = sizeof(tw_gpu_pool_t),
+                                  .forward = lrn_forward,
+                                  .data    = lrn_data,
+                                  .destroy = destroy,
+                                  .make    = lrn_make};

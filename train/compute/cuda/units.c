@@ -29,30 +29,10 @@ static void activation_data(tw_op_t *op)
     tw_gradient_hand(op, 0);
 }
 
-static const tw_op_class_t activation_class = {.name    = "activation",
-                                               .bytes   = sizeof(tw_op_t),
-                                               .forward = activation_forward,
-                                               .data    = activation_data};
-
-int tw_gpu_activation(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-                      tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
-{
-    tw_op_t *op;
-
-    if (tw_layer_check(layer, layer->in, x, problem) != 0) {
-        return -1;
-    }
-    op = tw_op_create(graph, &activation_class, x, NULL, problem);
-    if (op == NULL || tw_op_result(op, layer->out, TW_PLAIN, 0, problem) != 0) {
-        return -1;
-    }
-    op->activation = layer->activation;
-    op->masked     = layer->activation != TW_LINEAR;
-    op->passes[0]  = 1;
-    *y_p           = op->y;
-    *op_p          = op;
-    return 0;
-}
+const tw_op_class_t tw_gpu_activation = {.name    = "activation",
+                                         .bytes   = sizeof(tw_op_t),
+                                         .forward = activation_forward,
+                                         .data    = activation_data};
 
 /* ---- dropout ---- */
 
@@ -123,35 +103,26 @@ static void dropout_destroy(tw_op_t *op)
     tw_backend_release(op->graph->backend, d->keys);
 }
 
-static const tw_op_class_t dropout_class = {.name     = "dropout",
-                                            .bytes    = sizeof(tw_gpu_dropout_t),
-                                            .in_place = 1,
-                                            .forward  = dropout_forward,
-                                            .data     = dropout_data,
-                                            .destroy  = dropout_destroy};
-
-int tw_gpu_dropout(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-                   tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
+static int dropout_make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
+                        tw_problem_t *problem)
 {
-    tw_gpu_dropout_t *d;
+    tw_gpu_dropout_t *d = (tw_gpu_dropout_t *)op;
 
-    if (tw_layer_check(layer, layer->in, x, problem) != 0) {
-        return -1;
-    }
-    d = (tw_gpu_dropout_t *)tw_op_create(graph, &dropout_class, x, NULL, problem);
-    if (d == NULL || tw_op_result(&d->op, layer->out, TW_PLAIN, 0, problem) != 0) {
-        return -1;
-    }
+    (void)params;
     d->rate   = layer->rate;
     d->number = layer->drop;
-    d->key    = calloc(graph->n, sizeof(*d->key));
+    d->key    = calloc(op->graph->n, sizeof(*d->key));
     if (d->key == NULL) {
         return tw_problem_set(problem, "no memory for dropout");
     }
-    if (tw_backend_allocate(graph->backend, graph->n * sizeof(*d->key), &d->keys, problem) != 0) {
-        return -1;
-    }
-    *y_p  = d->op.y;
-    *op_p = &d->op;
-    return 0;
+    return tw_backend_allocate(op->graph->backend, op->graph->n * sizeof(*d->key), &d->keys,
+                               problem);
 }
+
+const tw_op_class_t tw_gpu_dropout = {.name     = "dropout",
+                                      .bytes    = sizeof(tw_gpu_dropout_t),
+                                      .in_place = 1,
+                                      .forward  = dropout_forward,
+                                      .data     = dropout_data,
+                                      .destroy  = dropout_destroy,
+                                      .make     = dropout_make};

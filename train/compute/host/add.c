@@ -173,12 +173,6 @@ static void destroy(tw_op_t *op)
     tw_primitive_destroy(&((tw_add_t *)op)->back);
 }
 
-static const tw_op_class_t class = {.name    = "add",
-                                    .bytes   = sizeof(tw_add_t),
-                                    .forward = forward,
-                                    .data    = backward_data,
-                                    .destroy = destroy};
-
 /* Conversions between x2's layout and x1's. */
 static int make_conversions(tw_add_t *add, tw_problem_t *problem)
 {
@@ -197,31 +191,23 @@ static int make_conversions(tw_add_t *add, tw_problem_t *problem)
                : -1;
 }
 
-int tw_host_add(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x1,
-                tw_tensor_t *x2, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
+static int make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
+                tw_problem_t *problem)
 {
-    tw_add_t *add;
+    tw_add_t          *add = (tw_add_t *)op;
+    const tw_tensor_t *x1 = op->x[0], *x2 = op->x[1];
 
-    if (tw_layer_check(layer, layer->out, x1, problem) != 0 ||
-        tw_layer_check_shortcut(layer, x2, problem) != 0) {
-        return -1;
-    }
-    add = (tw_add_t *)tw_op_create(graph, &class, x1, x2, problem);
-    if (add == NULL || tw_op_result(&add->op, layer->out, x1->layout, 0, problem) != 0) {
-        return -1;
-    }
-    add->reshape       = x2->shape.c != x1->shape.c || x2->rows != x1->rows;
-    add->op.activation = layer->activation;
-    add->op.masked     = layer->activation != TW_LINEAR;
-    add->op.passes[0]  = 1;
-    add->op.passes[1]  = !add->reshape && x1->layout == x2->layout;
-    add->stride[0]     = layer->stride[0];
-    add->stride[1]     = layer->stride[1];
-    add->as_x1         = tw_tensor_create(graph, x2->shape, x1->layout, x2->value, problem);
-    if (add->as_x1 == NULL || make_conversions(add, problem) != 0) {
-        return -1;
-    }
-    *y_p  = add->op.y;
-    *op_p = &add->op;
-    return 0;
+    (void)params;
+    add->reshape   = x2->shape.c != x1->shape.c || x2->rows != x1->rows;
+    add->stride[0] = layer->stride[0];
+    add->stride[1] = layer->stride[1];
+    add->as_x1     = tw_tensor_create(op->graph, x2->shape, x1->layout, x2->value, problem);
+    return add->as_x1 != NULL ? make_conversions(add, problem) : -1;
 }
+
+const tw_op_class_t tw_host_add = {.name    = "add",
+                                   .bytes   = sizeof(tw_add_t),
+                                   .forward = forward,
+                                   .data    = backward_data,
+                                   .destroy = destroy,
+                                   .make    = make};

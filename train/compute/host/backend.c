@@ -133,6 +133,16 @@ static void destroy(tw_backend_t *backend)
     free(host);
 }
 
+static const tw_op_class_t *const layers[TW_LAYER_KINDS] = {
+    [TW_CONV]       = &tw_host_conv,
+    [TW_POOL]       = &tw_host_pool,
+    [TW_ACTIVATION] = &tw_host_activation,
+    [TW_LRN]        = &tw_host_lrn,
+    [TW_NORM]       = &tw_host_norm,
+    [TW_ADD]        = &tw_host_add,
+    [TW_DROPOUT]    = &tw_host_dropout,
+};
+
 static const tw_backend_ops_t ops = {.destroy         = destroy,
                                      .allocate        = allocate,
                                      .release         = release,
@@ -148,13 +158,7 @@ static const tw_backend_ops_t ops = {.destroy         = destroy,
                                      .forget          = forget,
                                      .settle          = tw_host_settle,
                                      .add_gradient    = tw_host_add_gradient,
-                                     .conv            = tw_host_conv,
-                                     .norm            = tw_host_norm,
-                                     .pool            = tw_host_pool,
-                                     .activation      = tw_host_activation,
-                                     .lrn             = tw_host_lrn,
-                                     .dropout         = tw_host_dropout,
-                                     .add             = tw_host_add,
+                                     .layers          = layers,
                                      .output          = tw_host_output,
                                      .phases          = &tw_host_norm_ops,
                                      .dense           = tw_host_dense,

@@ -94,13 +94,6 @@ static void destroy(tw_op_t *op)
     }
 }
 
-static const tw_op_class_t class = {.name    = "conv",
-                                    .bytes   = sizeof(tw_conv_t),
-                                    .forward = forward,
-                                    .params  = backward_params,
-                                    .data    = backward_data,
-                                    .destroy = destroy};
-
 /* How slow a description's implementation is: 0 made for its layout, 1 by copies and matrix
  * products, 2 plain loops; 3: there is none. */
 static int slowness(dnnl_primitive_desc_t desc)
@@ -309,33 +302,28 @@ static int make_all(tw_conv_t *conv, const tw_network_layer_t *layer, tw_problem
     return rc;
 }
 
-int tw_host_conv(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
-                 tw_tensor_t *x, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
+static int conv_make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
+                     tw_problem_t *problem)
 {
-    tw_conv_t *conv;
+    tw_conv_t *conv = (tw_conv_t *)op;
 
-    if (tw_layer_check(layer, layer->in, x, problem) != 0) {
-        return -1;
-    }
-    conv = (tw_conv_t *)tw_op_create(graph, &class, x, NULL, problem);
-    if (conv == NULL) {
-        return -1;
-    }
-    conv->op.activation = layer->activation;
-    conv->op.masked     = layer->activation != TW_LINEAR;
-    conv->shape         = layer->out;
-    conv->w             = (float *)(uintptr_t)params.w;
-    conv->b             = (float *)(uintptr_t)params.b;
-    conv->gw            = params.gw;
-    conv->gb            = params.gb;
+    conv->shape = layer->out;
+    conv->w     = (float *)(uintptr_t)params.w;
+    conv->b     = (float *)(uintptr_t)params.b;
+    conv->gw    = params.gw;
+    conv->gb    = params.gb;
     for (int i = 0; i < 2; i++) {
         conv->form.stride[i] = (dnnl_dim_t)layer->stride[i];
         conv->form.pad[i]    = (dnnl_dim_t)layer->pad[i];
     }
-    if (make_all(conv, layer, problem) != 0) {
-        return -1;
-    }
-    *y_p  = conv->op.y;
-    *op_p = &conv->op;
-    return 0;
+    return make_all(conv, layer, problem);
 }
+
+const tw_op_class_t tw_host_conv = {.name     = "conv",
+                                    .bytes    = sizeof(tw_conv_t),
+                                    .forward  = forward,
+                                    .params   = backward_params,
+                                    .data     = backward_data,
+                                    .destroy  = destroy,
+                                    .lays_out = 1,
+                                    .make     = conv_make};

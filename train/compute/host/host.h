@@ -58,22 +58,10 @@ dnnl_status_t tw_host_md(tw_md_t *md_p, size_t n, tw_shape_t shape, int layout);
 void tw_host_settle(tw_tensor_t *y, const float *g, const float *more, tw_activation_t how);
 void tw_host_add_gradient(tw_tensor_t *x, const float *g);
 
-/* ---- what adds each layer: conv.c, pool.c, activation.c, norm.c, add.c, output.c ---- */
+/* ---- the operation of each layer: conv.c, pool.c, activation.c, norm.c, add.c, output.c ---- */
 
-int tw_host_conv(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
-                 tw_tensor_t *x, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
-int tw_host_pool(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-                 tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
-int tw_host_activation(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-                       tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
-int tw_host_lrn(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-                tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
-int tw_host_norm(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
-                 tw_tensor_t *x, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
-int tw_host_add(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x1,
-                tw_tensor_t *x2, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
-int tw_host_dropout(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-                    tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
+extern const tw_op_class_t tw_host_conv, tw_host_pool, tw_host_activation, tw_host_lrn,
+    tw_host_norm, tw_host_add, tw_host_dropout;
 int tw_host_output(tw_graph_t *graph, tw_tensor_t *x, const float **value_p, float **gradient_p,
                    tw_op_t **op_p, tw_problem_t *problem);
 

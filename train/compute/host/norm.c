@@ -236,48 +236,37 @@ static void destroy(tw_op_t *op)
     free(norm->own);
 }
 
-static const tw_op_class_t class = {.name     = "norm",
+static int make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
+                tw_problem_t *problem)
+{
+    const tw_tensor_t *x    = op->x[0];
+    const size_t       all  = x->runs * x->width;
+    tw_norm_t         *norm = (tw_norm_t *)op;
+
+    norm->relu    = layer->activation == TW_RELU;
+    norm->epsilon = (double)layer->epsilon;
+    norm->gamma   = params.w;
+    norm->beta    = params.b;
+    norm->g_gamma = params.gw;
+    norm->g_beta  = params.gb;
+    norm->norm    = calloc(3 * all, sizeof(float));
+    norm->back    = calloc(3 * all, sizeof(float));
+    norm->partial = calloc(2 * all * op->graph->n, sizeof(double));
+    norm->total   = calloc(2 * all, sizeof(double));
+    norm->inverse = calloc(x->shape.c, sizeof(double));
+    norm->own     = calloc(2 * x->shape.c, sizeof(double));
+    return norm->norm != NULL && norm->back != NULL && norm->partial != NULL &&
+                   norm->total != NULL && norm->inverse != NULL && norm->own != NULL
+               ? 0
+               : tw_problem_set(problem, "no memory for batch statistics");
+}
+
+const tw_op_class_t tw_host_norm = {.name     = "norm",
                                     .bytes    = sizeof(tw_norm_t),
                                     .in_place = 1,
                                     .early    = 1,
                                     .forward  = forward,
                                     .params   = backward_params,
                                     .data     = backward_data,
-                                    .destroy  = destroy};
-
-int tw_host_norm(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
-                 tw_tensor_t *x, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
-{
-    const size_t all = x->runs * x->width;
-    tw_norm_t   *norm;
-
-    if (tw_layer_check(layer, layer->in, x, problem) != 0) {
-        return -1;
-    }
-    norm = (tw_norm_t *)tw_op_create(graph, &class, x, NULL, problem);
-    if (norm == NULL ||
-        tw_op_result(&norm->op, layer->out, x->layout, params.gw != NULL, problem) != 0) {
-        return -1;
-    }
-    norm->op.activation = layer->activation;
-    norm->op.masked     = layer->activation == TW_LOGISTIC;
-    norm->relu          = layer->activation == TW_RELU;
-    norm->epsilon       = (double)layer->epsilon;
-    norm->gamma         = params.w;
-    norm->beta          = params.b;
-    norm->g_gamma       = params.gw;
-    norm->g_beta        = params.gb;
-    norm->norm          = calloc(3 * all, sizeof(float));
-    norm->back          = calloc(3 * all, sizeof(float));
-    norm->partial       = calloc(2 * all * graph->n, sizeof(double));
-    norm->total         = calloc(2 * all, sizeof(double));
-    norm->inverse       = calloc(x->shape.c, sizeof(double));
-    norm->own           = calloc(2 * x->shape.c, sizeof(double));
-    if (norm->norm == NULL || norm->back == NULL || norm->partial == NULL || norm->total == NULL ||
-        norm->inverse == NULL || norm->own == NULL) {
-        return tw_problem_set(problem, "no memory for batch statistics");
-    }
-    *y_p  = norm->op.y;
-    *op_p = &norm->op;
-    return 0;
-}
+                                    .destroy  = destroy,
+                                    .make     = make};

@@ -37,18 +37,6 @@ static void destroy(tw_op_t *op)
     tw_backend_release(op->graph->backend, simple->workspace);
 }
 
-static const tw_op_class_t pool_class = {.name    = "pool",
-                                         .bytes   = sizeof(tw_simple_t),
-                                         .forward = forward,
-                                         .data    = backward_data,
-                                         .destroy = destroy};
-
-static const tw_op_class_t lrn_class = {.name    = "lrn",
-                                        .bytes   = sizeof(tw_simple_t),
-                                        .forward = forward,
-                                        .data    = backward_data,
-                                        .destroy = destroy};
-
 /* Memory for the workspace, if the forward primitive has one, bound to a primitive. */
 static int bind_workspace(tw_simple_t *simple, tw_primitive_t *p, tw_problem_t *problem)
 {
@@ -147,20 +135,6 @@ static int make_both(tw_simple_t *simple, tw_describe_fn *describe, const void *
 }
 
 /* The operation with its result, which has x's layout. */
-static tw_simple_t *begin(tw_graph_t               *graph, const tw_op_class_t *class,
-                          const tw_network_layer_t *layer, tw_tensor_t *x, tw_problem_t *problem)
-{
-    tw_op_t *op;
-
-    if (tw_layer_check(layer, layer->in, x, problem) != 0) {
-        return NULL;
-    }
-    op = tw_op_create(graph, class, x, NULL, problem);
-    return op != NULL && tw_op_result(op, layer->out, x->layout, 0, problem) == 0
-               ? (tw_simple_t *)op
-               : NULL;
-}
-
 /* How far the last window reaches beyond the image and its border is what rounding up adds. */
 static void pool_form(const tw_network_layer_t *layer, tw_pool_form_t *form)
 {
@@ -181,44 +155,41 @@ static void pool_form(const tw_network_layer_t *layer, tw_pool_form_t *form)
     }
 }
 
-int tw_host_pool(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-                 tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
+static int pool_make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
+                     tw_problem_t *problem)
 {
-    tw_simple_t   *simple = begin(graph, &pool_class, layer, x, problem);
     tw_pool_form_t form;
 
-    if (simple == NULL || tw_layer_check_windows(layer, problem) != 0) {
-        return -1;
-    }
+    (void)params;
     pool_form(layer, &form);
-    simple->op.maximum = layer->pooling == TW_POOL_MAX;
-    form.x             = x->md;
-    form.y             = simple->op.y->md;
-    if (make_both(simple, describe_pool, &form, 0, layer->name, problem) != 0) {
-        return -1;
-    }
-    *y_p  = simple->op.y;
-    *op_p = &simple->op;
-    return 0;
+    form.x = op->x[0]->md;
+    form.y = op->y->md;
+    return make_both((tw_simple_t *)op, describe_pool, &form, 0, layer->name, problem);
 }
 
-int tw_host_lrn(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-                tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
+const tw_op_class_t tw_host_pool = {.name    = "pool",
+                                    .bytes   = sizeof(tw_simple_t),
+                                    .forward = forward,
+                                    .data    = backward_data,
+                                    .destroy = destroy,
+                                    .make    = pool_make};
+
+static int lrn_make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
+                    tw_problem_t *problem)
 {
-    tw_simple_t  *simple = begin(graph, &lrn_class, layer, x, problem);
-    tw_lrn_form_t form   = {.x     = x->md,
-                            .size  = (dnnl_dim_t)layer->lrn_size,
-                            .alpha = layer->lrn_scale * (float)layer->lrn_size,
-                            .beta  = layer->lrn_power,
-                            .k     = layer->lrn_k};
+    tw_lrn_form_t form = {.x     = op->x[0]->md,
+                          .size  = (dnnl_dim_t)layer->lrn_size,
+                          .alpha = layer->lrn_scale * (float)layer->lrn_size,
+                          .beta  = layer->lrn_power,
+                          .k     = layer->lrn_k};
 
-    if (simple == NULL || tw_layer_check_lrn(layer, problem) != 0) {
-        return -1;
-    }
-    if (make_both(simple, describe_lrn, &form, 1, layer->name, problem) != 0) {
-        return -1;
-    }
-    *y_p  = simple->op.y;
-    *op_p = &simple->op;
-    return 0;
+    (void)params;
+    return make_both((tw_simple_t *)op, describe_lrn, &form, 1, layer->name, problem);
 }
+
+const tw_op_class_t tw_host_lrn = {.name    = "lrn",
+                                   .bytes   = sizeof(tw_simple_t),
+                                   .forward = forward,
+                                   .data    = backward_data,
+                                   .destroy = destroy,
+                                   .make    = lrn_make};
