@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-
 #include "command/file.h"
 #include "command/json.h"
 #include "tools/report.h"
