@@ -34,8 +34,8 @@ static size_t count_groups(const tw_calibration_config_t *config)
     size_t             groups = 0;
     tw_masters_facts_t facts;
 
-    if (config->masters != NULL) {
-        tw_masters_facts(config->masters, &facts);
+    tw_masters_facts(config->masters, &facts);
+    if (facts.groups > 0) {
         return facts.groups - 1;
     }
     for (size_t i = 0; i < config->params->count; i++) {

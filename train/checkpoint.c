@@ -66,7 +66,7 @@ int tw_checkpoint_save(tw_training_t *t, const char *path, tw_problem_t *problem
         all = tw_checkpoint_write_tensors(t, file.stream, problem);
     }
     if (all == 0) {
-        if (t->masters != NULL && t->rank == 0) {
+        if (t->rank == 0) {
             tw_masters_write_rule(t->masters, file.stream);
         }
         all = tw_exchange_save(t->exchange, file.stream, problem);
@@ -127,7 +127,7 @@ static int check_history(const tw_training_t *t, const char *path,
 /* How far AWP is: of every group the numbers of its rule. */
 static int read_rule(tw_training_t *t, const char *path, FILE *stream, tw_problem_t *problem)
 {
-    const size_t n       = t->masters != NULL ? tw_masters_numbers(t->masters) : 0;
+    const size_t n       = tw_masters_numbers(t->masters);
     double      *numbers = calloc(n + 1, sizeof(*numbers));
     int          mine = numbers == NULL, bad = 0, status;
 

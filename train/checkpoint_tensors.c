@@ -237,9 +237,7 @@ static int read_all(tw_training_t *t, tw_pieces_t *pieces, FILE *stream, int *ba
         }
     }
     read_whole(t, t->params.state, t->params.states, pieces, stream, bad_p, problem);
-    if (t->masters != NULL) {
-        tw_masters_take_state(t->masters, problem);
-    }
+    tw_masters_take_state(t->masters, problem);
     return agreed(t, problem);
 }
 

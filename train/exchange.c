@@ -13,12 +13,25 @@
 
 /* Tensors in the order in which they become ready: from the last to the first, then the two extra
  * numbers, so that neighbours in the list are neighbours in memory. */
+typedef struct tw_exchange_ops tw_exchange_ops_t;
+
 struct tw_exchange {
-    tw_exchange_config_t config;
-    size_t               tensors;
-    size_t              *layer_of; /* [tensors - 1]: not of the extra numbers  */
-    size_t               told;     /* how many have been said to be ready      */
-    tw_buckets_t        *buckets;  /* NULL: MPI_Allreduce, or to the owners     */
+    const tw_exchange_ops_t *ops;
+    tw_exchange_config_t     config;
+    size_t                   tensors;
+    size_t                  *layer_of; /* [tensors - 1]: not of the extra numbers  */
+    size_t                   told;     /* how many have been said to be ready      */
+    tw_buckets_t            *buckets;
+};
+
+/* A way to add gradients up; slots that are NULL do nothing. */
+struct tw_exchange_ops {
+    int (*create)(tw_exchange_t *ex, const tw_bucket_tensor_t *list, tw_problem_t *problem);
+    int (*ready)(tw_exchange_t *ex, size_t layer, tw_problem_t *problem);
+    void (*advance)(tw_exchange_t *ex);
+    int (*finish)(tw_exchange_t *ex, tw_problem_t *problem);
+    int (*save)(tw_exchange_t *ex, FILE *stream, tw_problem_t *problem);
+    int (*restore)(tw_exchange_t *ex, FILE *stream, tw_problem_t *problem);
 };
 
 static int failed(const tw_exchange_t *ex, const char *what, tw_status_t status,
@@ -75,7 +88,9 @@ static size_t list_tensors(tw_exchange_t *ex, tw_bucket_tensor_t *list)
     return n;
 }
 
-static int create_buckets(tw_exchange_t *ex, const tw_bucket_tensor_t *list, tw_problem_t *problem)
+/* ---- in buckets ---- */
+
+static int buckets_create(tw_exchange_t *ex, const tw_bucket_tensor_t *list, tw_problem_t *problem)
 {
     const tw_buckets_config_t config = {.codec = ex->config.codecs->codec[TW_CLASS_GRAD],
                                         .bytes = ex->config.bucket,
@@ -87,67 +102,17 @@ static int create_buckets(tw_exchange_t *ex, const tw_bucket_tensor_t *list, tw_
     return status == TW_OK ? 0 : failed(ex, "preparing the exchange of gradients", status, problem);
 }
 
-int tw_exchange_create(tw_exchange_t **exchange_p, const tw_exchange_config_t *config,
-                       tw_problem_t *problem)
-{
-    const size_t        most   = config->params->count + 1;
-    tw_exchange_t      *ex     = calloc(1, sizeof(*ex));
-    tw_bucket_tensor_t *list   = calloc(most, sizeof(*list));
-    size_t             *layers = calloc(most, sizeof(*layers));
-    int                 mine = ex != NULL && list != NULL && layers != NULL, all = 0;
-
-    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, config->parent);
-    if (all) {
-        ex->config   = *config;
-        ex->layer_of = layers;
-        ex->tensors  = list_tensors(ex, list);
-        all          = config->codecs->native || config->masters != NULL ||
-              create_buckets(ex, list, problem) == 0;
-    } else {
-        tw_problem_set(problem, "out of memory");
-    }
-    free(list);
-    if (!all) {
-        free(layers);
-        if (ex != NULL) {
-            tw_buckets_destroy(ex->buckets);
-        }
-        free(ex);
-        return -1;
-    }
-    *exchange_p = ex;
-    return 0;
-}
-
-void tw_exchange_destroy(tw_exchange_t *ex)
-{
-    if (ex != NULL) {
-        tw_buckets_destroy(ex->buckets);
-        free(ex->layer_of);
-        free(ex);
-    }
-}
-
-float *tw_exchange_extra(tw_exchange_t *ex)
-{
-    return ex->config.params->extra;
-}
-
 /* One more tensor. */
 static int tell(tw_exchange_t *ex, tw_problem_t *problem)
 {
-    const tw_status_t status =
-        ex->buckets != NULL ? tw_buckets_ready(ex->buckets, ex->told) : TW_OK;
+    const tw_status_t status = tw_buckets_ready(ex->buckets, ex->told);
 
     ex->told++;
     return status == TW_OK ? 0 : failed(ex, "starting the exchange of gradients", status, problem);
 }
 
-int tw_exchange_ready(tw_exchange_t *ex, size_t layer, tw_problem_t *problem)
+static int buckets_ready(tw_exchange_t *ex, size_t layer, tw_problem_t *problem)
 {
-    if (ex->config.masters != NULL) {
-        return tw_masters_ready(ex->config.masters, layer, problem);
-    }
     while (ex->told + 1 < ex->tensors && ex->layer_of[ex->told] >= layer) {
         if (tell(ex, problem) != 0) {
             return -1;
@@ -156,16 +121,49 @@ int tw_exchange_ready(tw_exchange_t *ex, size_t layer, tw_problem_t *problem)
     return 0;
 }
 
-void tw_exchange_advance(tw_exchange_t *ex)
+static void buckets_advance(tw_exchange_t *ex)
 {
-    if (ex->buckets != NULL) {
-        tw_buckets_advance(ex->buckets); /* an error shows in tw_exchange_finish() */
-    } else if (ex->config.masters != NULL) {
-        tw_masters_advance(ex->config.masters);
-    }
+    tw_buckets_advance(ex->buckets); /* an error shows in tw_exchange_finish() */
 }
 
-/* The same in memory of a device, of which MPI may know nothing: the library makes the calls. */
+static int buckets_finish(tw_exchange_t *ex, tw_problem_t *problem)
+{
+    tw_status_t status;
+
+    while (ex->told < ex->tensors) {
+        if (tell(ex, problem) != 0) {
+            return -1;
+        }
+    }
+    ex->told = 0;
+    status   = tw_buckets_finish(ex->buckets);
+    return status == TW_OK ? 0 : failed(ex, "the exchange of gradients", status, problem);
+}
+
+static int buckets_save(tw_exchange_t *ex, FILE *stream, tw_problem_t *problem)
+{
+    const tw_status_t status = tw_buckets_save(ex->buckets, stream);
+
+    return status == TW_OK ? 0 : failed(ex, "saving residuals", status, problem);
+}
+
+static int buckets_restore(tw_exchange_t *ex, FILE *stream, tw_problem_t *problem)
+{
+    const tw_status_t status = tw_buckets_restore(ex->buckets, stream, TW_FEEDBACK_SUM);
+
+    return status == TW_OK ? 0 : failed(ex, "restoring residuals", status, problem);
+}
+
+static const tw_exchange_ops_t buckets = {.create  = buckets_create,
+                                          .ready   = buckets_ready,
+                                          .advance = buckets_advance,
+                                          .finish  = buckets_finish,
+                                          .save    = buckets_save,
+                                          .restore = buckets_restore};
+
+/* ---- by MPI_Allreduce ---- */
+
+/* In memory of a device, of which MPI may know nothing, the library makes the calls. */
 static tw_status_t sum_on_device(const tw_exchange_t *ex)
 {
     const tw_params_t *params = ex->config.params;
@@ -209,8 +207,29 @@ static tw_status_t sum_natively(const tw_exchange_t *ex)
     return TW_OK;
 }
 
+static int native_finish(tw_exchange_t *ex, tw_problem_t *problem)
+{
+    const tw_status_t status = sum_natively(ex);
+
+    return status == TW_OK ? 0 : failed(ex, "the exchange of gradients", status, problem);
+}
+
+static const tw_exchange_ops_t native = {.finish = native_finish};
+
+/* ---- to the owners of weights ---- */
+
+static int owners_ready(tw_exchange_t *ex, size_t layer, tw_problem_t *problem)
+{
+    return tw_masters_ready(ex->config.masters, layer, problem);
+}
+
+static void owners_advance(tw_exchange_t *ex)
+{
+    tw_masters_advance(ex->config.masters);
+}
+
 /* To the owners; the two extra numbers to all. */
-static int sum_to_owners(tw_exchange_t *ex, tw_problem_t *problem)
+static int owners_finish(tw_exchange_t *ex, tw_problem_t *problem)
 {
     const tw_how_t how     = {.exec = &ex->config.exec};
     tw_request_t  *request = NULL;
@@ -227,44 +246,93 @@ static int sum_to_owners(tw_exchange_t *ex, tw_problem_t *problem)
     return mine;
 }
 
+static int owners_save(tw_exchange_t *ex, FILE *stream, tw_problem_t *problem)
+{
+    return tw_masters_save(ex->config.masters, stream, problem);
+}
+
+static int owners_restore(tw_exchange_t *ex, FILE *stream, tw_problem_t *problem)
+{
+    return tw_masters_restore(ex->config.masters, stream, problem);
+}
+
+static const tw_exchange_ops_t owners = {.ready   = owners_ready,
+                                         .advance = owners_advance,
+                                         .finish  = owners_finish,
+                                         .save    = owners_save,
+                                         .restore = owners_restore};
+
+/* ---- whichever it is ---- */
+
+int tw_exchange_create(tw_exchange_t **exchange_p, const tw_exchange_config_t *config,
+                       tw_problem_t *problem)
+{
+    const size_t        most   = config->params->count + 1;
+    tw_exchange_t      *ex     = calloc(1, sizeof(*ex));
+    tw_bucket_tensor_t *list   = calloc(most, sizeof(*list));
+    size_t             *layers = calloc(most, sizeof(*layers));
+    int                 mine = ex != NULL && list != NULL && layers != NULL, all = 0;
+
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, config->parent);
+    if (all) {
+        ex->config   = *config;
+        ex->layer_of = layers;
+        ex->tensors  = list_tensors(ex, list);
+        ex->ops = config->codecs->native ? &native : config->masters != NULL ? &owners : &buckets;
+        all     = ex->ops->create == NULL || ex->ops->create(ex, list, problem) == 0;
+    } else {
+        tw_problem_set(problem, "out of memory");
+    }
+    free(list);
+    if (!all) {
+        free(layers);
+        if (ex != NULL) {
+            tw_buckets_destroy(ex->buckets);
+        }
+        free(ex);
+        return -1;
+    }
+    *exchange_p = ex;
+    return 0;
+}
+
+void tw_exchange_destroy(tw_exchange_t *ex)
+{
+    if (ex != NULL) {
+        tw_buckets_destroy(ex->buckets);
+        free(ex->layer_of);
+        free(ex);
+    }
+}
+
+float *tw_exchange_extra(tw_exchange_t *ex)
+{
+    return ex->config.params->extra;
+}
+
+int tw_exchange_ready(tw_exchange_t *ex, size_t layer, tw_problem_t *problem)
+{
+    return ex->ops->ready != NULL ? ex->ops->ready(ex, layer, problem) : 0;
+}
+
+void tw_exchange_advance(tw_exchange_t *ex)
+{
+    if (ex->ops->advance != NULL) {
+        ex->ops->advance(ex);
+    }
+}
+
 int tw_exchange_finish(tw_exchange_t *ex, tw_problem_t *problem)
 {
-    tw_status_t status = TW_OK;
-
-    if (ex->config.masters != NULL) {
-        return sum_to_owners(ex, problem);
-    }
-    while (ex->told < ex->tensors) {
-        if (tell(ex, problem) != 0) {
-            return -1;
-        }
-    }
-    ex->told = 0;
-    if (ex->buckets == NULL) {
-        status = sum_natively(ex);
-    } else {
-        status = tw_buckets_finish(ex->buckets);
-    }
-    return status == TW_OK ? 0 : failed(ex, "the exchange of gradients", status, problem);
+    return ex->ops->finish(ex, problem);
 }
 
 int tw_exchange_save(tw_exchange_t *ex, FILE *stream, tw_problem_t *problem)
 {
-    const tw_status_t status = ex->buckets != NULL ? tw_buckets_save(ex->buckets, stream) : TW_OK;
-
-    if (ex->config.masters != NULL) {
-        return tw_masters_save(ex->config.masters, stream, problem);
-    }
-    return status == TW_OK ? 0 : failed(ex, "saving residuals", status, problem);
+    return ex->ops->save != NULL ? ex->ops->save(ex, stream, problem) : 0;
 }
 
 int tw_exchange_restore(tw_exchange_t *ex, FILE *stream, tw_problem_t *problem)
 {
-    const tw_status_t status =
-        ex->buckets != NULL ? tw_buckets_restore(ex->buckets, stream, TW_FEEDBACK_SUM) : TW_OK;
-
-    if (ex->config.masters != NULL) {
-        return tw_masters_restore(ex->config.masters, stream, problem);
-    }
-    return status == TW_OK ? 0 : failed(ex, "restoring residuals", status, problem);
+    return ex->ops->restore != NULL ? ex->ops->restore(ex, stream, problem) : 0;
 }

@@ -221,7 +221,7 @@ static int run_steps(tw_training_t *t, uint64_t end, tw_problem_t *problem)
             return -1;
         }
     }
-    return t->masters != NULL ? arrive(t, problem) : 0;
+    return tw_masters_arrived(t->masters) ? 0 : arrive(t, problem);
 }
 
 /* Begin the epoch, or go on with it. */
@@ -373,11 +373,9 @@ static int write_trace(tw_training_t *t, tw_problem_t *problem)
 /* Of the elements that have owners, those of this rank; 1 where it updates all. */
 static double own_part(const tw_training_t *t)
 {
-    tw_masters_facts_t facts = {.groups = 0};
+    tw_masters_facts_t facts;
 
-    if (t->masters != NULL) {
-        tw_masters_facts(t->masters, &facts);
-    }
+    tw_masters_facts(t->masters, &facts);
     return facts.own > 0 ? (double)facts.own / (double)facts.elements : 1.0;
 }
 

@@ -328,7 +328,7 @@ int tw_masters_arrive(tw_masters_t *m, tw_problem_t *problem)
 
 int tw_masters_arrived(const tw_masters_t *m)
 {
-    return m->arrived == m->groups;
+    return m == NULL || m->arrived == m->groups;
 }
 
 /* Gradients of groups from g on are final. A rank without examples has not waited for their weights. */
@@ -347,7 +347,7 @@ static int ready_groups(tw_masters_t *m, size_t g, tw_problem_t *problem)
 
 int tw_masters_ready(tw_masters_t *m, size_t layer, tw_problem_t *problem)
 {
-    const size_t g = m->group_of[layer];
+    const size_t g = m != NULL ? m->group_of[layer] : 0;
 
     /* A block is complete with its first layer. */
     return g > 0 && m->config.params->param[m->group[g].param].layer == layer
@@ -398,7 +398,7 @@ int tw_masters_each(tw_masters_t *m, int (*visit)(void *user, const tw_master_pi
 {
     int status = 0;
 
-    for (size_t i = 0; i < m->groups && status == 0; i++) {
+    for (size_t i = 0; m != NULL && i < m->groups && status == 0; i++) {
         const tw_master_group_t *g     = &m->group[i];
         const tw_weights_share_t share = share_of(m, i);
 
@@ -429,7 +429,7 @@ tw_status_t tw_masters_norms(tw_masters_t *m, double *norms)
 /* While a group still gains bits. */
 int tw_masters_observes(const tw_masters_t *m)
 {
-    for (size_t g = 1; g < m->groups && codec_of(m)->adaptive; g++) {
+    for (size_t g = 1; m != NULL && g < m->groups && codec_of(m)->adaptive; g++) {
         if (m->group[g].precision.bits < m->group[g].precision.last) {
             return 1;
         }
@@ -476,6 +476,10 @@ void tw_masters_facts(const tw_masters_t *m, tw_masters_facts_t *facts)
 {
     tw_weights_facts_t all;
 
+    *facts = (tw_masters_facts_t){.groups = 0};
+    if (m == NULL) {
+        return;
+    }
     tw_weights_facts(m->weights, &all);
     *facts = (tw_masters_facts_t){.groups   = m->groups,
                                   .own      = all.own,
@@ -496,7 +500,7 @@ const char *tw_masters_group(const tw_masters_t *m, size_t g, size_t *elements_p
 
 const char *tw_masters_codec(const tw_masters_t *m, size_t layer)
 {
-    const size_t g = m->group_of[layer];
+    const size_t g = m != NULL ? m->group_of[layer] : 0;
 
     return g > 0 ? tw_weights_codec(m->weights, g) : NULL;
 }
@@ -516,7 +520,7 @@ int tw_masters_collect(tw_masters_t *m, const tw_param_t *param, int which, tw_p
 
 int tw_masters_take_state(tw_masters_t *m, tw_problem_t *problem)
 {
-    for (size_t i = 0; i < m->groups; i++) {
+    for (size_t i = 0; m != NULL && i < m->groups; i++) {
         const tw_weights_share_t share = share_of(m, i);
 
         if (tw_backend_copy(m->config.params->backend, m->state + share.at,
@@ -530,12 +534,12 @@ int tw_masters_take_state(tw_masters_t *m, tw_problem_t *problem)
 
 size_t tw_masters_numbers(const tw_masters_t *m)
 {
-    return codec_of(m)->adaptive ? (m->groups - 1) * TW_MASTER_NUMBERS : 0;
+    return m != NULL && codec_of(m)->adaptive ? (m->groups - 1) * TW_MASTER_NUMBERS : 0;
 }
 
 void tw_masters_write_rule(const tw_masters_t *m, FILE *stream)
 {
-    for (size_t g = 1; g < m->groups && codec_of(m)->adaptive; g++) {
+    for (size_t g = 1; m != NULL && g < m->groups && codec_of(m)->adaptive; g++) {
         double numbers[TW_MASTER_NUMBERS] = {0.0};
         size_t n                          = TW_PRECISION_NUMBERS;
 

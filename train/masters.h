@@ -74,6 +74,9 @@ typedef struct tw_master_piece {
     const float      *gradient;      /* the sum over the ranks               */
 } tw_master_piece_t;
 
+/* Without owners, which is NULL, the functions below that say nothing else do nothing, facts are zero and
+ * everything has arrived. */
+
 /** Every part of every tensor that this rank owns, until visit() returns something else than 0.
  * @return what it returned last. */
 int tw_masters_each(tw_masters_t *masters, int (*visit)(void *user, const tw_master_piece_t *piece),

@@ -112,9 +112,7 @@ void tw_recorder_end(tw_recorder_t *r, const tw_masters_t *masters, double compu
     }
     tw_recorder_was(r, TW_RECORDED_UPDATE, 0, computed);
     r->kept++;
-    if (masters != NULL) {
-        take_codecs(r, masters);
-    }
+    take_codecs(r, masters);
 }
 
 /* ---- the file ------------------------------------------------------------------------------ */

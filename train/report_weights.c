@@ -12,7 +12,7 @@ void tw_report_changes(tw_training_t *t)
 {
     tw_masters_facts_t facts;
 
-    if (t->masters == NULL || t->rank != 0) {
+    if (t->rank != 0) {
         return;
     }
     tw_masters_facts(t->masters, &facts);
@@ -55,12 +55,12 @@ json_t *tw_report_weights(const tw_training_t *t)
     json_t            *groups, *changes;
     tw_masters_facts_t facts;
 
-    if (t->masters == NULL) {
+    tw_masters_facts(t->masters, &facts);
+    if (facts.groups == 0) {
         return json_null();
     }
     groups  = json_array();
     changes = json_array();
-    tw_masters_facts(t->masters, &facts);
     for (size_t g = 0; g < facts.groups; g++) {
         json_array_append_new(groups, group_object(t, g));
     }
@@ -74,11 +74,9 @@ json_t *tw_report_weights(const tw_training_t *t)
 
 uint64_t tw_report_state_bytes(const tw_training_t *t)
 {
-    tw_masters_facts_t facts = {.own = 0};
+    tw_masters_facts_t facts;
 
-    if (t->masters != NULL) {
-        tw_masters_facts(t->masters, &facts);
-    }
+    tw_masters_facts(t->masters, &facts);
     return (facts.own + t->params.moments) * sizeof(float);
 }
 

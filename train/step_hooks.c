@@ -58,7 +58,7 @@ void tw_step_exchange(void *user, int begins)
 /* What is on its way: first weights, then what split layers need, then gradients. */
 static tw_profile_row_t travelling(const tw_training_t *t)
 {
-    if (t->masters != NULL && !tw_masters_arrived(t->masters)) {
+    if (!tw_masters_arrived(t->masters)) {
         return TW_PROFILE_WEIGHTS;
     }
     return t->running != NULL ? TW_PROFILE_REST : TW_PROFILE_GRADIENTS;

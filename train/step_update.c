@@ -111,8 +111,7 @@ int tw_step_update_whole(tw_training_t *t, tw_problem_t *problem)
 
     tw_profile_enter(t->profile, TW_PROFILE_UPDATE);
     tw_marks_begin(t->marks, TW_MARKED_UPDATE, t->step);
-    if (update(t, 0, 1.0, problem) != 0 ||
-        (t->masters != NULL && tw_masters_each(t->masters, update_piece, &pace) != 0)) {
+    if (update(t, 0, 1.0, problem) != 0 || tw_masters_each(t->masters, update_piece, &pace) != 0) {
         problem->fatal = t->size > 1; /* a device has failed: the others go on */
         return -1;
     }
