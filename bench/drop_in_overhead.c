@@ -117,17 +117,24 @@ static void measure(const char *name, void (*call)(void), void (*native)(void))
 
 int main(int argc, char **argv)
 {
-    int ranks = 0;
+    int ranks = 0, rank = 0;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (ranks > 1) { /* its messages go to itself */
+        if (rank == 0) {
+            fprintf(stderr, "drop-in-overhead: %d ranks; accepted: 1\n", ranks);
+        }
+        MPI_Finalize();
+        return 2;
+    }
     MPI_Type_vector(4, 1, 2, MPI_DOUBLE, &pairs);
     MPI_Type_commit(&pairs);
     MPI_Recv_init(arrived, 8, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, &persistent[0]);
     MPI_Send_init(buffer, 8, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, &persistent[1]);
-    printf("%d rank%s%s, us a call, medians of %d batches of %d calls\n", ranks,
-           ranks == 1 ? "" : "s", getenv("THINWIRE_RECORD") != NULL ? ", recorded" : "", BATCHES,
-           CALLS);
+    printf("1 rank%s, us a call, medians of %d batches of %d calls\n",
+           getenv("THINWIRE_RECORD") != NULL ? ", recorded" : "", BATCHES, CALLS);
     printf("%-33s %8s %8s %8s (quartiles)      %8s\n", "", "PMPI_", "MPI_", "more", "of least");
     measure("Allreduce, 1 float", allreduce, allreduce_native);
     measure("Sendrecv, 1 double", sendrecv, sendrecv_native);
