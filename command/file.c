@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/base/beside.h"
 #include "command/file.h"
+#include "runtime/base/beside.h"
 
 static int cannot(const char *what, const char *path, int error, tw_problem_t *problem)
 {

@@ -35,12 +35,13 @@ int tw_json_end(json_t *root, const char *path, tw_problem_t *problem)
         return tw_problem_set(problem, "--json %s: a result does not fit JSON", path);
     }
     if (tw_file_begin(&file, "--json", path, problem) == 0) {
-        if (json_dumpf(root, file.stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0 &&
-            fputc('\n', file.stream) != EOF) {
-            status = tw_file_end(&file, "--json", problem);
+        if (json_dumpf(root, file.stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0 ||
+            ferror(file.stream)) {
+            fputc('\n', file.stream);
+            status = tw_file_end(&file, "--json", problem); /* which says why it failed */
         } else {
             tw_file_drop(&file);
-            tw_problem_set(problem, "--json %s: cannot be written", path);
+            tw_problem_set(problem, "--json %s: a result does not fit JSON", path);
         }
     }
     json_decref(root);

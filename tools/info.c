@@ -9,10 +9,10 @@
 
 #include <thinwire/thinwire.h>
 
+#include "command/options.h"
 #include "tools/commands.h"
 #include "tools/device.h"
 #include "tools/mpi_library.h"
-#include "command/options.h"
 #include "tools/report.h"
 #include "tools/specs.h"
 #include "tools/table.h"

@@ -11,13 +11,13 @@
 
 #include <thinwire/thinwire.h>
 
+#include "command/file.h"
 #include "runtime/base/beside.h"
 #include "tools/commands.h"
 #include "tools/plan_advice.h"
 #include "tools/scale/codecs.h"
 #include "tools/table.h"
 #include "tools/topology.h"
-#include "command/file.h"
 #include "train/model/job.h"
 
 #define CODECS  "fp32,bitpack:2,tree8,onebit"

@@ -6,8 +6,8 @@
 
 #include <mpi.h>
 
-#include "train/options.h"
 #include "command/problem.h"
+#include "train/options.h"
 
 /** Read the file of --plan on rank 0 and set model, batch, scheme and codec of all ranks by it. Collective,
  * with the same options everywhere.

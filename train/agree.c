@@ -82,6 +82,9 @@ int tw_agree_words(MPI_Comm comm, const uint64_t *words, size_t n, int *rank_p, 
 int tw_problem_status(const tw_comm_t *comm, const char *what, tw_status_t status,
                       tw_problem_t *problem)
 {
+    if (status == TW_OK) {
+        return 0;
+    }
     problem->fatal = (status != TW_ERR_MISMATCH && status != TW_ERR_NO_MEMORY &&
                       status != TW_ERR_IO && status != TW_ERR_FORMAT && status != TW_ERR_SPEC) ||
                      tw_comm_status(comm) != TW_OK;

@@ -28,7 +28,7 @@ int tw_agree_words(MPI_Comm comm, const uint64_t *words, size_t n, int *rank_p, 
 int tw_compare_words(const uint64_t *words, int ranks, size_t n, int *rank_p, size_t *index_p);
 
 /** What a status of the library means for the run: sets the problem, fatal where the ranks may not
- * see it alike. @return -1. */
+ * see it alike. @return 0: it was TW_OK; else -1. */
 int tw_problem_status(const tw_comm_t *comm, const char *what, tw_status_t status,
                       tw_problem_t *problem);
 

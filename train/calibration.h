@@ -13,11 +13,11 @@
 
 #include <thinwire/thinwire.h>
 
+#include "command/problem.h"
 #include "train/codecs.h"
 #include "train/evaluations.h"
 #include "train/masters.h"
 #include "train/model/params.h"
-#include "command/problem.h"
 
 typedef struct tw_calibration tw_calibration_t;
 

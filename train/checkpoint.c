@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "train/checkpoint_inside.h"
 #include "command/file.h"
+#include "train/checkpoint_inside.h"
 #include "train/hash.h"
 #include "train/random.h"
 

@@ -8,10 +8,10 @@
 
 #include <thinwire/thinwire.h>
 
+#include "command/problem.h"
 #include "train/compute/backend.h"
 #include "train/compute/kernels.h"
 #include "train/options.h"
-#include "command/problem.h"
 
 typedef struct tw_device_wish {
     MPI_Comm                    parent;

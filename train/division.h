@@ -7,9 +7,9 @@
 
 #include <thinwire/thinwire.h>
 
+#include "command/problem.h"
 #include "train/codecs.h"
 #include "train/options.h"
-#include "command/problem.h"
 
 enum { TW_DIVISIONS = 4 }; /* whole and last batches, of training and of test */
 

@@ -34,8 +34,8 @@ struct tw_exchange_ops {
     int (*restore)(tw_exchange_t *ex, FILE *stream, tw_problem_t *problem);
 };
 
-static int failed(const tw_exchange_t *ex, const char *what, tw_status_t status,
-                  tw_problem_t *problem)
+static int outcome(const tw_exchange_t *ex, const char *what, tw_status_t status,
+                   tw_problem_t *problem)
 {
     return tw_problem_status(ex->config.comm, what, status, problem);
 }
@@ -99,7 +99,7 @@ static int buckets_create(tw_exchange_t *ex, const tw_bucket_tensor_t *list, tw_
     const tw_status_t         status =
         tw_buckets_create(ex->config.comm, &config, list, ex->tensors, &ex->buckets);
 
-    return status == TW_OK ? 0 : failed(ex, "preparing the exchange of gradients", status, problem);
+    return outcome(ex, "preparing the exchange of gradients", status, problem);
 }
 
 /* One more tensor. */
@@ -108,7 +108,7 @@ static int tell(tw_exchange_t *ex, tw_problem_t *problem)
     const tw_status_t status = tw_buckets_ready(ex->buckets, ex->told);
 
     ex->told++;
-    return status == TW_OK ? 0 : failed(ex, "starting the exchange of gradients", status, problem);
+    return outcome(ex, "starting the exchange of gradients", status, problem);
 }
 
 static int buckets_ready(tw_exchange_t *ex, size_t layer, tw_problem_t *problem)
@@ -137,21 +137,21 @@ static int buckets_finish(tw_exchange_t *ex, tw_problem_t *problem)
     }
     ex->told = 0;
     status   = tw_buckets_finish(ex->buckets);
-    return status == TW_OK ? 0 : failed(ex, "the exchange of gradients", status, problem);
+    return outcome(ex, "the exchange of gradients", status, problem);
 }
 
 static int buckets_save(tw_exchange_t *ex, FILE *stream, tw_problem_t *problem)
 {
     const tw_status_t status = tw_buckets_save(ex->buckets, stream);
 
-    return status == TW_OK ? 0 : failed(ex, "saving residuals", status, problem);
+    return outcome(ex, "saving residuals", status, problem);
 }
 
 static int buckets_restore(tw_exchange_t *ex, FILE *stream, tw_problem_t *problem)
 {
     const tw_status_t status = tw_buckets_restore(ex->buckets, stream, TW_FEEDBACK_SUM);
 
-    return status == TW_OK ? 0 : failed(ex, "restoring residuals", status, problem);
+    return outcome(ex, "restoring residuals", status, problem);
 }
 
 static const tw_exchange_ops_t buckets = {.create  = buckets_create,
@@ -211,7 +211,7 @@ static int native_finish(tw_exchange_t *ex, tw_problem_t *problem)
 {
     const tw_status_t status = sum_natively(ex);
 
-    return status == TW_OK ? 0 : failed(ex, "the exchange of gradients", status, problem);
+    return outcome(ex, "the exchange of gradients", status, problem);
 }
 
 static const tw_exchange_ops_t native = {.finish = native_finish};
@@ -241,7 +241,7 @@ static int owners_finish(tw_exchange_t *ex, tw_problem_t *problem)
         status = tw_wait(&request);
     }
     if (status != TW_OK && mine == 0) {
-        return failed(ex, "the exchange of the loss", status, problem);
+        return outcome(ex, "the exchange of the loss", status, problem);
     }
     return mine;
 }

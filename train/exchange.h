@@ -17,11 +17,11 @@
 
 #include <thinwire/thinwire.h>
 
+#include "command/problem.h"
 #include "train/codecs.h"
 #include "train/masters.h"
 #include "train/model/network.h"
 #include "train/model/params.h"
-#include "command/problem.h"
 
 typedef struct tw_exchange tw_exchange_t;
 

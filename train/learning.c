@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/file.h"
 #include "command/watch.h"
 #include "train/cache.h"
-#include "command/file.h"
 #include "train/hash.h"
 #include "train/input/prepare.h"
 #include "train/learning.h"

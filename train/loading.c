@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "command/json.h"
 #include "command/watch.h"
 #include "train/agree.h"
 #include "train/hash.h"
-#include "command/json.h"
 #include "train/loading.h"
 #include "train/loop.h"
 #include "train/report.h"

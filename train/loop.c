@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/file.h"
 #include "command/watch.h"
 #include "train/agree.h"
 #include "train/checkpoint.h"
-#include "command/file.h"
 #include "train/loop.h"
 #include "train/report.h"
 #include "train/step.h"

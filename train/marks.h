@@ -11,8 +11,8 @@
 
 #include <thinwire/thinwire.h>
 
-#include "train/compute/backend.h"
 #include "command/problem.h"
+#include "train/compute/backend.h"
 
 typedef enum tw_marked {
     TW_MARKED_IMAGES, /* the last operations on them */

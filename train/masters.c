@@ -37,10 +37,10 @@ struct tw_masters {
     size_t               ready;   /* gradients of groups ready .. are final  */
 };
 
-static int failed(const tw_masters_t *m, const char *what, tw_status_t status,
-                  tw_problem_t *problem)
+static int outcome(const tw_masters_t *m, const char *what, tw_status_t status,
+                   tw_problem_t *problem)
 {
-    return status == TW_OK ? 0 : tw_problem_status(m->config.comm, what, status, problem);
+    return tw_problem_status(m->config.comm, what, status, problem);
 }
 
 /* ---- groups -------------------------------------------------------------------------------- */
@@ -223,7 +223,7 @@ static int make_weights(tw_masters_t *m, const tw_weights_group_t *list, tw_prob
     tw_weights_facts_t facts;
 
     if (status != TW_OK) {
-        return failed(m, "preparing the exchange of weights", status, problem);
+        return outcome(m, "preparing the exchange of weights", status, problem);
     }
     tw_weights_facts(m->weights, &facts);
     return tw_backend_allocate(m->config.params->backend, facts.own * sizeof(*m->state),
@@ -287,7 +287,7 @@ int tw_masters_send(tw_masters_t *m, tw_problem_t *problem)
     for (size_t g = 0; g < m->groups && status == TW_OK; g++) {
         status = tw_weights_send(m->weights, g);
     }
-    return failed(m, "sending weights", status, problem);
+    return outcome(m, "sending weights", status, problem);
 }
 
 int tw_masters_begin(tw_masters_t *m, tw_problem_t *problem)
@@ -313,7 +313,7 @@ static int need_groups(tw_masters_t *m, size_t g, tw_problem_t *problem)
         status = tw_weights_wait(m->weights, m->arrived);
         m->arrived += status == TW_OK;
     }
-    return failed(m, "the exchange of weights", status, problem);
+    return outcome(m, "the exchange of weights", status, problem);
 }
 
 int tw_masters_need(tw_masters_t *m, size_t layer, tw_problem_t *problem)
@@ -342,7 +342,7 @@ static int ready_groups(tw_masters_t *m, size_t g, tw_problem_t *problem)
         }
         status = tw_weights_ready(m->weights, --m->ready);
     }
-    return failed(m, "starting the exchange of gradients", status, problem);
+    return outcome(m, "starting the exchange of gradients", status, problem);
 }
 
 int tw_masters_ready(tw_masters_t *m, size_t layer, tw_problem_t *problem)
@@ -371,7 +371,7 @@ int tw_masters_sum(tw_masters_t *m, tw_problem_t *problem)
         status = tw_weights_sum(m->weights, g);
     }
     m->ready = m->groups;
-    return failed(m, "the exchange of gradients", status, problem);
+    return outcome(m, "the exchange of gradients", status, problem);
 }
 
 /* The part of a tensor that is in a share. */
@@ -466,8 +466,8 @@ static tw_status_t observe(tw_masters_t *m, uint64_t step)
 
 int tw_masters_adapt(tw_masters_t *m, uint64_t step, tw_problem_t *problem)
 {
-    return failed(m, "adapting the precision of weights",
-                  tw_masters_observes(m) ? observe(m, step) : TW_OK, problem);
+    return outcome(m, "adapting the precision of weights",
+                   tw_masters_observes(m) ? observe(m, step) : TW_OK, problem);
 }
 
 /* ---- what became of it --------------------------------------------------------------------- */
@@ -512,10 +512,11 @@ int tw_masters_collect(tw_masters_t *m, const tw_param_t *param, int which, tw_p
     const size_t             i     = is_first(param) ? 0 : m->group_of[param->layer];
     const tw_weights_share_t share = share_of(m, i);
 
-    return failed(m, "collecting weights",
-                  tw_weights_collect(m->weights, i, which == 0 ? share.master : m->state + share.at,
-                                     m->config.params->gradient + m->group[i].first),
-                  problem);
+    return outcome(m, "collecting weights",
+                   tw_weights_collect(m->weights, i,
+                                      which == 0 ? share.master : m->state + share.at,
+                                      m->config.params->gradient + m->group[i].first),
+                   problem);
 }
 
 int tw_masters_take_state(tw_masters_t *m, tw_problem_t *problem)
@@ -602,16 +603,16 @@ int tw_masters_restore_rule(tw_masters_t *m, const double *numbers, tw_problem_t
         status = tw_weights_set_codec(m->weights, g, group->spec);
     }
     qsort(m->change, m->changes, sizeof(*m->change), earlier);
-    return failed(m, "restoring the precision of weights", status, problem);
+    return outcome(m, "restoring the precision of weights", status, problem);
 }
 
 int tw_masters_save(tw_masters_t *m, FILE *stream, tw_problem_t *problem)
 {
-    return failed(m, "saving residuals", tw_weights_save(m->weights, stream), problem);
+    return outcome(m, "saving residuals", tw_weights_save(m->weights, stream), problem);
 }
 
 int tw_masters_restore(tw_masters_t *m, FILE *stream, tw_problem_t *problem)
 {
-    return failed(m, "restoring residuals", tw_weights_restore(m->weights, stream, TW_FEEDBACK_SUM),
-                  problem);
+    return outcome(m, "restoring residuals",
+                   tw_weights_restore(m->weights, stream, TW_FEEDBACK_SUM), problem);
 }

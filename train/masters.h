@@ -18,10 +18,10 @@
 
 #include <thinwire/thinwire.h>
 
+#include "command/problem.h"
 #include "train/codecs.h"
 #include "train/model/network.h"
 #include "train/model/params.h"
-#include "command/problem.h"
 
 typedef struct tw_masters tw_masters_t;
 
@@ -74,8 +74,8 @@ typedef struct tw_master_piece {
     const float      *gradient;      /* the sum over the ranks               */
 } tw_master_piece_t;
 
-/* Without owners, which is NULL, the functions below that say nothing else do nothing, facts are zero and
- * everything has arrived. */
+/* NULL, weights without owners, is allowed in tw_masters_each(), _arrived(), _facts(), _codec(),
+ * _observes(), _take_state(), _numbers() and _write_rule(): nothing to do, everything has arrived, zeros. */
 
 /** Every part of every tensor that this rank owns, until visit() returns something else than 0.
  * @return what it returned last. */

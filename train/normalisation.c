@@ -40,9 +40,7 @@ static int make(tw_normalisation_t *norm, int group, size_t sum, const tw_trunk_
 
     tw_trunk_exchange_most(trunk, &config.layers, &config.channels);
     status = tw_statistics_create(norm->comm, &config, &norm->shared);
-    return status == TW_OK
-               ? 0
-               : tw_problem_status(norm->comm, "preparing batch statistics", status, problem);
+    return tw_problem_status(norm->comm, "preparing batch statistics", status, problem);
 }
 
 int tw_normalisation_create(tw_normalisation_t *norm, tw_comm_t *comm, const tw_network_t *network,
@@ -105,7 +103,7 @@ int tw_normalisation_moments(tw_normalisation_t *norm, double *const *moments,
     if (tw_normalisation_global(norm)) {
         status = tw_statistics_moments(norm->shared, moments, channels, layers);
     }
-    return status == TW_OK ? 0 : tw_problem_status(norm->comm, "batch statistics", status, problem);
+    return tw_problem_status(norm->comm, "batch statistics", status, problem);
 }
 
 int tw_normalisation_sums(tw_normalisation_t *norm, double *const *sums, const size_t *channels,
@@ -116,7 +114,7 @@ int tw_normalisation_sums(tw_normalisation_t *norm, double *const *sums, const s
     if (tw_normalisation_global(norm)) {
         status = tw_statistics_sums(norm->shared, sums, channels, layers);
     }
-    return status == TW_OK ? 0 : tw_problem_status(norm->comm, "batch statistics", status, problem);
+    return tw_problem_status(norm->comm, "batch statistics", status, problem);
 }
 
 int tw_normalisation_settle(tw_normalisation_t *norm, tw_params_t *params, tw_problem_t *problem)
@@ -127,8 +125,7 @@ int tw_normalisation_settle(tw_normalisation_t *norm, tw_params_t *params, tw_pr
         return 0;
     }
     status = tw_statistics_running(norm->shared, params->state, norm->channels, norm->layers);
-    return status == TW_OK ? 0
-                           : tw_problem_status(norm->comm, "running statistics", status, problem);
+    return tw_problem_status(norm->comm, "running statistics", status, problem);
 }
 
 int tw_normalisation_observe(tw_normalisation_t *norm, double accuracy)

@@ -7,11 +7,11 @@
 
 #include <thinwire/thinwire.h>
 
+#include "command/problem.h"
 #include "train/model/network.h"
 #include "train/model/params.h"
 #include "train/model/trunk.h"
 #include "train/options.h"
-#include "command/problem.h"
 
 typedef struct tw_normalisation {
     size_t           layers;   /* of batch normalisation; without, all this does nothing */

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "train/input/pixels.h"
 #include "command/problem.h"
+#include "train/input/pixels.h"
 
 #define TW_PACK_RESIZE_MAX 16384u
 

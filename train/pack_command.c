@@ -12,10 +12,10 @@
 
 #include <thinwire/thinwire.h>
 
-#include "command/options.h"
-#include "train/compute/kernels.h"
 #include "command/file.h"
 #include "command/json.h"
+#include "command/options.h"
+#include "train/compute/kernels.h"
 #include "train/pack.h"
 #include "train/pack_command.h"
 

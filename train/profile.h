@@ -13,8 +13,8 @@
 
 #include <thinwire/thinwire.h>
 
-#include "train/marks.h"
 #include "command/problem.h"
+#include "train/marks.h"
 
 typedef enum tw_profile_row {
     TW_PROFILE_WEIGHTS,   /* travelling                                                */

@@ -4,9 +4,9 @@
 #ifndef TW_TRAIN_RATES_H
 #define TW_TRAIN_RATES_H
 
+#include "command/problem.h"
 #include "train/model/network.h"
 #include "train/options.h"
-#include "command/problem.h"
 #include "train/schedule.h"
 
 /* The trunk learns from whole batches, split dense layers from the passes of an update period (S4,

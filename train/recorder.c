@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scaling/training.h"
 #include "command/file.h"
+#include "scaling/training.h"
 #include "train/model/job.h"
 #include "train/recorder.h"
 

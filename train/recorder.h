@@ -9,9 +9,9 @@
 
 #include <stddef.h>
 
+#include "command/problem.h"
 #include "train/masters.h"
 #include "train/model/network.h"
-#include "command/problem.h"
 #include "train/weight_codec.h"
 
 typedef struct tw_recorder tw_recorder_t;

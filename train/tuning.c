@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/file.h"
+#include "command/machine.h"
 #include "command/watch.h"
 #include "train/cache.h"
-#include "command/file.h"
 #include "train/hash.h"
-#include "command/machine.h"
 #include "train/tuning.h"
 
 #define TW_TUNING_IMAGES 128  /* images of a state, at least: S2, slide 18        */

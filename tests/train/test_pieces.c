@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "command/file.h"
 #include "tests/suite.h"
 #include "train/agree.h"
 #include "train/feed.h"
-#include "command/file.h"
 #include "train/hash.h"
 #include "train/loop.h"
 #include "train/options.h"

@@ -34,9 +34,9 @@
 
 #include <thinwire/codec.h>
 
+#include "command/problem.h"
 #include "train/compute/kernels.h"
 #include "train/model/network.h"
-#include "command/problem.h"
 
 typedef struct tw_backend tw_backend_t;
 typedef struct tw_graph   tw_graph_t;

@@ -13,10 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "command/problem.h"
 #include "train/compute/backend.h"
 #include "train/compute/product.h"
 #include "train/model/network.h"
-#include "command/problem.h"
 
 typedef struct tw_dense tw_dense_t;
 

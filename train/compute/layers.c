@@ -12,6 +12,7 @@ typedef struct tw_layer_row {
     int rectifies; /* a rectified result has its derivative in the operation itself */
     int linear;    /* no activation                                                 */
     int passes;    /* before the activation, gradients by y and by x are the same   */
+    int pools;     /* its result may be the largest of its inputs                   */
 } tw_layer_row_t;
 
 /* All windows of a pooling have something of the image. */
@@ -62,7 +63,7 @@ static int check_shortcut(const tw_network_layer_t *layer, const tw_tensor_t *x2
 
 static const tw_layer_row_t rows[TW_LAYER_KINDS] = {
     [TW_CONV]       = {NULL},
-    [TW_POOL]       = {check_windows, .linear = 1},
+    [TW_POOL]       = {check_windows, .linear = 1, .pools = 1},
     [TW_ACTIVATION] = {NULL, .passes = 1},
     [TW_LRN]        = {check_lrn, .linear = 1},
     [TW_NORM]       = {NULL, .rectifies = 1},
@@ -95,7 +96,7 @@ static void share(tw_op_t *op, const tw_network_layer_t *layer)
 
     op->activation = row->linear ? TW_LINEAR : layer->activation;
     op->masked     = op->activation != TW_LINEAR && !(row->rectifies && op->activation == TW_RELU);
-    op->maximum    = layer->kind == TW_POOL && layer->pooling == TW_POOL_MAX;
+    op->maximum    = row->pools && layer->pooling == TW_POOL_MAX;
     op->passes[0]  = row->passes;
     op->passes[1] =
         row->passes && x2 != NULL && is_of(x1->shape, x2->shape) && x1->layout == x2->layout;

@@ -21,10 +21,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "command/problem.h"
 #include "train/input/buffer.h"
 #include "train/input/image.h"
 #include "train/input/pixels.h"
-#include "command/problem.h"
 
 typedef struct tw_decoder tw_decoder_t; /* one per thread: libjpeg's objects, row buffers */
 

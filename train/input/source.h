@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "command/problem.h"
 #include "train/input/buffer.h"
 #include "train/input/image.h"
-#include "command/problem.h"
 #include "train/shape.h"
 
 typedef enum tw_subset { TW_SUBSET_TRAIN, TW_SUBSET_TEST, TW_SUBSETS } tw_subset_t;

@@ -17,12 +17,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "command/problem.h"
 #include "train/compute/kernels.h"
 #include "train/input/buffer.h"
 #include "train/input/decode.h"
 #include "train/input/image.h"
 #include "train/input/pixels.h"
-#include "command/problem.h"
 
 enum { TW_TRANSFORMS_MAX = 16, TW_TRANSFORMS_TEXT = 512, TW_DRAWN = 8 };
 

@@ -22,10 +22,10 @@
 
 #include <thinwire/thinwire.h>
 
+#include "command/problem.h"
 #include "train/compute/backend.h"
 #include "train/model/network.h"
 #include "train/model/params.h"
-#include "command/problem.h"
 
 typedef struct tw_head tw_head_t;
 

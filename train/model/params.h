@@ -22,9 +22,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "command/problem.h"
 #include "train/compute/backend.h"
 #include "train/model/network.h"
-#include "command/problem.h"
 
 #define TW_PARAMS_ALIGN 16
 

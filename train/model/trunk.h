@@ -15,10 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "command/problem.h"
 #include "train/compute/backend.h"
 #include "train/model/network.h"
 #include "train/model/params.h"
-#include "command/problem.h"
 
 typedef struct tw_trunk tw_trunk_t;
 

@@ -12,8 +12,8 @@
 
 #include <stddef.h>
 
-#include "train/model/network.h"
 #include "command/problem.h"
+#include "train/model/network.h"
 
 /* order[first .. first + count - 1] run as one: a single layer, or normalisations, by rising index.
  */
