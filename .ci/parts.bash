@@ -136,7 +136,7 @@ tested() {
 }
 
 # sources: every file that clang-format is asked about.
-sources() { find bench command examples include interpose runtime tests tools train -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' | sort; }
+sources() { find bench command examples include interpose runtime scaling simulation tests tools train -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' | sort; }
 
 # formatted: by clang-format 14, whose successors format otherwise.
 formatted() {

@@ -87,9 +87,9 @@ void tw_file_drop(tw_file_t *file)
     free(file->target);
 }
 
-/* See whether a device or a pipe can be written to: write white space, which changes nothing in front
- * of a JSON object. A pipe stays open until the process ends, or its reader would take that for all.
- * Returns 0, or errno. */
+/* See whether a device or a pipe can be written to: write white space, which changes nothing in
+ * front of a JSON object. A pipe stays open until the process ends, or its reader would take that
+ * for all. Returns 0, or errno. */
 static int try_special(const char *path)
 {
     FILE       *file = tw_file_open(path);

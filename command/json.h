@@ -11,8 +11,8 @@
 /** An object with the keys that all have: version, command, machine. NULL without memory. */
 json_t *tw_json_begin(const char *program, int argc, char **argv);
 
-/** Move the keys of a part into it. Where one of the two is NULL, as a text that is not UTF-8 makes it,
- * *root becomes NULL. */
+/** Move the keys of a part into it. Where one of the two is NULL, as a text that is not UTF-8 makes
+ * it, *root becomes NULL. */
 void tw_json_add(json_t **root, json_t *part);
 
 /** Write it to the file of --json, whole or not at all, and release it.

@@ -25,8 +25,8 @@ static bool tw_call_feedback(const tw_call_t *call)
     return tw_state.config.error_feedback != 0 && tw_reduction_row((int)call->reduction)->feedback;
 }
 
-/* The transport's reduction of uncompressed vectors; counters go to the call. Whatever runs on the communicator
- * is advanced here. */
+/* The transport's reduction of uncompressed vectors; counters go to the call. Whatever runs on the
+ * communicator is advanced here. */
 static tw_status_t tw_allreduce_transport(tw_call_t *call, tw_comm_t *comm, const void *from,
                                           void *to)
 {

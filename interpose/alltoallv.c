@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/alltoallv.c - MPI_Alltoallv, MPI_Ialltoallv: counts and types may differ from pair to
  * pair, so each pair is decided by what its two ends know, the signature of what goes between them.
- * Codes and uncompressed data travel together in one Alltoallv; where no pair of this rank is encoded the
- * program's call is made as it is, which moves the same bytes.
+ * Codes and uncompressed data travel together in one Alltoallv; where no pair of this rank is
+ * encoded the program's call is made as it is, which moves the same bytes.
  */
 #include "config.h"
 

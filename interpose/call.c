@@ -75,7 +75,8 @@ static void tw_call_rule_used(int rule)
     }
 }
 
-/* Is it named for this type, by a rule that says so or by --double? For this reduction, by a rule? */
+/* Is it named for this type, by a rule that says so or by --double? For this reduction, by a
+ * rule? */
 typedef struct tw_call_named {
     bool type, reduction;
 } tw_call_named_t;

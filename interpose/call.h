@@ -66,15 +66,15 @@ bool tw_call_vector(tw_call_t *call, MPI_Aint count, MPI_Datatype datatype);
 /** Only the operations of base/reduction.h on predefined types are ours. */
 void tw_call_operation(tw_call_t *call, MPI_Op op);
 
-/** Device memory that we cannot use is MPI's: then all ranks of a call must have theirs there, or none.
- * NULL for a buffer that MPI does not look at on this rank, where any address may stand. */
+/** Device memory that we cannot use is MPI's: then all ranks of a call must have theirs there, or
+ * none. NULL for a buffer that MPI does not look at on this rank, where any address may stand. */
 void tw_call_buffers(tw_call_t *call, const void *sendbuf, const void *recvbuf);
 
-/** Does MPI refuse equal pointers to send from and to receive into, in the collectives in which Open
- * MPI does not? MPICH does where it takes what lies there for the same data; the caller compares
- * that. A rank may not refuse more than MPI does: nothing may be sent or received there, or the
- * types may interleave, and the other ranks do not know. Forms read all that is sent before they
- * write anything. */
+/** Does MPI refuse equal pointers to send from and to receive into, in the collectives in which
+ * Open MPI does not? MPICH does where it takes what lies there for the same data; the caller
+ * compares that. A rank may not refuse more than MPI does: nothing may be sent or received there,
+ * or the types may interleave, and the other ranks do not know. Forms read all that is sent before
+ * they write anything. */
 static inline bool tw_same_refused(const void *sendbuf, const void *recvbuf)
 {
 #ifdef OPEN_MPI
@@ -127,7 +127,8 @@ void tw_call_more(tw_call_t *call, uint64_t ns);
  * (P-1)/P, allgather and alltoall (P-1). */
 uint64_t tw_call_moved(tw_rule_op_t op, int ranks, uint64_t bytes);
 
-/** Watched only, and a codec could have been there: the report says what the candidates would send. */
+/** Watched only, and a codec could have been there: the report says what the candidates would
+ * send. */
 bool tw_call_could_send(const tw_call_t *call);
 
 /* MPI_Pcontrol: 0 off, other levels on. */

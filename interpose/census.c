@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/census.c - what values a message holds: some that no computed numbers have are bit patterns of
- * something else, integers or text, which no codec may touch. Looked at as integers, whatever the processor
- * does with subnormal numbers; a few runs of values are enough, and each is whole, as fields of a struct
- * come again and again.
+ * interpose/census.c - what values a message holds: some that no computed numbers have are bit
+ * patterns of something else, integers or text, which no codec may touch. Looked at as integers,
+ * whatever the processor does with subnormal numbers; a few runs of values are enough, and each is
+ * whole, as fields of a struct come again and again.
  */
 #include "config.h"
 

@@ -28,11 +28,13 @@ const tw_choice_t *tw_choice_get(const char *spec, tw_kind_t kind);
 /** Is there such a codec, for floats or at least for doubles (bitpack:5)? If not, `why` says it. */
 tw_status_t tw_choice_check(const char *spec, char *why, size_t size);
 
-/** The spec that an error contract goes to when this choice has broken it; "": elements as they are. */
+/** The spec that an error contract goes to when this choice has broken it; "": elements as they
+ * are. */
 const char *tw_choice_finer(const tw_choice_t *choice);
 
 /** That of a candidate of the report. Where it has no form for doubles, what --double would make of
- * them; only sizes are asked of it. Of floats it may have no form either: then it sends them as they are. */
+ * them; only sizes are asked of it. Of floats it may have no form either: then it sends them as
+ * they are. */
 const tw_choice_t *tw_choice_candidate(int c, tw_kind_t kind);
 
 /* Bytes of n values' codes, padded to a multiple of TW_UNIT; and the same as a count of units. */

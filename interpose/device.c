@@ -63,9 +63,11 @@ tw_status_t tw_device_order(const tw_device_t *device)
     return status == TW_OK ? tw_ops->follow(device->stream, device->before) : status;
 }
 
-/* ---- buffers ---------------------------------------------------------------------------------- */
+/* ---- buffers
+ * ---------------------------------------------------------------------------------- */
 
-/* The smallest idle one that is large enough; if there is none, the largest idle one in *other_p. */
+/* The smallest idle one that is large enough; if there is none, the largest idle one in
+ * *other_p. */
 static tw_device_buffer_t *tw_device_idle(tw_device_buffer_t *list, size_t bytes,
                                           tw_device_buffer_t **other_p)
 {
@@ -86,8 +88,8 @@ static tw_device_buffer_t *tw_device_idle(tw_device_buffer_t *list, size_t bytes
     return best;
 }
 
-/* Under the lock. One that is too small gives way to a larger one, so that sizes that grow leave nothing
- * behind. */
+/* Under the lock. One that is too small gives way to a larger one, so that sizes that grow leave
+ * nothing behind. */
 static tw_device_buffer_t *tw_device_make(tw_device_t *device, tw_device_memory_t kind,
                                           size_t bytes, tw_device_buffer_t *b)
 {
@@ -140,7 +142,8 @@ void tw_device_put(tw_device_t *device, tw_device_memory_t kind, void *p)
     pthread_mutex_unlock(&tw_device_lock);
 }
 
-/* ---- devices ---------------------------------------------------------------------------------- */
+/* ---- devices
+ * ---------------------------------------------------------------------------------- */
 
 /* THINWIRE_DEVICE_PATH, and what MPI says of itself; MPI libraries that say nothing take none. */
 static bool tw_device_direct(MPI_Comm comm)

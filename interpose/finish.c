@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/finish.c - see finish.h. Records travel by collectives on MPI_COMM_WORLD, whose own
  * messages the program's cannot meet, once all ranks are here: no communicator is made for them. A
- * rank that is late in coming to MPI_Finalize does not keep the report: it is written after 5 s with
- * what rank 0 itself counted. That waits for nobody for whom MPI_Finalize would not wait as well.
+ * rank that is late in coming to MPI_Finalize does not keep the report: it is written after 5 s
+ * with what rank 0 itself counted. That waits for nobody for whom MPI_Finalize would not wait as
+ * well.
  */
 #include "config.h"
 
@@ -252,8 +253,8 @@ static void tw_finish_write(tw_report_about_t *about, const tw_pile_t *pile)
     }
 }
 
-/* What rank 0 counted, and what the others did if they come in time. 0 if they did not: they are still
- * to be met; negative: MPI has failed. `meeting`: of all ranks; NULL where MPI has failed. */
+/* What rank 0 counted, and what the others did if they come in time. 0 if they did not: they are
+ * still to be met; negative: MPI has failed. `meeting`: of all ranks; NULL where MPI has failed. */
 static int tw_finish_collect(tw_pile_t *pile, MPI_Request *meeting)
 {
     size_t bytes  = 0;

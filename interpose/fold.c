@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/fold.c - see fold.h.
  *
- * The end of the sequence is looked at whenever something is added: it may be one more round of a loop
- * that ends where it begins, or the second of two equal pieces, the start of a loop. As a loop is an
- * element of what is around it, loops are found from the inside to the outside. Pieces are compared
- * by hashes of the sequence up to their ends, then for certain. Few places are tried: the nearest
- * loops, and those where the last element stands as well.
+ * The end of the sequence is looked at whenever something is added: it may be one more round of a
+ * loop that ends where it begins, or the second of two equal pieces, the start of a loop. As a loop
+ * is an element of what is around it, loops are found from the inside to the outside. Pieces are
+ * compared by hashes of the sequence up to their ends, then for certain. Few places are tried: the
+ * nearest loops, and those where the last element stands as well.
  *
- * Inspired by the loop compression of ScalaTrace (Noeth, Ratn, Mueller, Schulz, de Supinski: ScalaTrace:
- * scalable compression and replay of communication traces, J. Parallel Distrib. Comput. 69, 2009);
- * that compares within a window, this finds pieces of any length by their hashes.
+ * Inspired by the loop compression of ScalaTrace (Noeth, Ratn, Mueller, Schulz, de Supinski:
+ * ScalaTrace: scalable compression and replay of communication traces, J. Parallel Distrib. Comput.
+ * 69, 2009); that compares within a window, this finds pieces of any length by their hashes.
  */
 #include "config.h"
 
@@ -267,8 +267,8 @@ static bool tw_fold_loop(tw_fold_t *fold, size_t length)
     return true;
 }
 
-/* Do two pieces of so many elements, which follow each other at the end, look alike? Their ends first:
- * most do not. */
+/* Do two pieces of so many elements, which follow each other at the end, look alike? Their ends
+ * first: most do not. */
 static bool tw_fold_alike(const tw_fold_t *fold, size_t length)
 {
     const tw_fold_node_t *last = &fold->top[fold->length - 1];

@@ -2,8 +2,8 @@
  * interpose/fold.h - a sequence of numbers, each with times, as loops: "a b b b a b b b" becomes
  * 2 x (a, 3 x (b)). Added to one by one, in memory that does not grow with the sequence.
  *
- * Only the numbers decide what is alike; the times of what is folded together are added up. Unfolded,
- * it is the sequence again, whatever it was. Knows no MPI.
+ * Only the numbers decide what is alike; the times of what is folded together are added up.
+ * Unfolded, it is the sequence again, whatever it was. Knows no MPI.
  */
 #ifndef TW_INTERPOSE_FOLD_H
 #define TW_INTERPOSE_FOLD_H
@@ -65,8 +65,8 @@ bool tw_fold_add(tw_fold_t *fold, uint32_t id, double compute, double fixed);
 bool tw_fold_add_runs(tw_fold_t *fold, uint32_t id, double compute, double fixed, uint64_t runs);
 
 /** The same sequence of other numbers, map[id], into `to`, which is empty: more may be alike.
- * `from` is empty afterwards. @return false: it takes too many nodes even so, or there is no memory;
- * then `from` is as it was, and `to` holds a part. */
+ * `from` is empty afterwards. @return false: it takes too many nodes even so, or there is no
+ * memory; then `from` is as it was, and `to` holds a part. */
 bool tw_fold_renumber(tw_fold_t *from, const uint32_t *map, tw_fold_t *to);
 
 /** Elements in it, where a loop has those of one round. */
@@ -94,8 +94,8 @@ typedef struct tw_fold_shape {
 /** The array, of fold->nodes. */
 void tw_fold_shape(const tw_fold_t *fold, const uint64_t *word, tw_fold_shape_t *shape);
 
-/** Go through both as they are unfolded, in steps that are at most as many as their elements: leaf `a`
- * of the one stands where leaf `b` of the other does, `runs` times on end.
+/** Go through both as they are unfolded, in steps that are at most as many as their elements: leaf
+ * `a` of the one stands where leaf `b` of the other does, `runs` times on end.
  * @return false: they are not the same sequence; some of it may have been visited. */
 typedef void (*tw_fold_beside_t)(void *arg, uint32_t a, uint32_t b, uint64_t runs);
 bool tw_fold_beside(const tw_fold_shape_t *a, size_t a_nodes, const tw_fold_shape_t *b,

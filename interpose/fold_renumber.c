@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/fold_renumber.c - a folded sequence as a whole: with other numbers, element by element, as one
- * number, beside another one; see fold.h.
+ * interpose/fold_renumber.c - a folded sequence as a whole: with other numbers, element by element,
+ * as one number, beside another one; see fold.h.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/form.h - the program's items to codes and back: through values without holes where the layout has
- * holes, through floats where doubles travel as such.
+ * interpose/form.h - the program's items to codes and back: through values without holes where the
+ * layout has holes, through floats where doubles travel as such.
  */
 #ifndef TW_INTERPOSE_FORM_H
 #define TW_INTERPOSE_FORM_H
@@ -9,8 +9,8 @@
 
 #include "interpose/call.h"
 
-/* `items` items of the program's to codes: packed where the layout has holes or they are a device's,
- * narrowed where doubles travel as floats. codes has tw_choice_bytes() bytes. */
+/* `items` items of the program's to codes: packed where the layout has holes or they are a
+ * device's, narrowed where doubles travel as floats. codes has tw_choice_bytes() bytes. */
 void tw_form_encode(tw_call_t *call, const tw_choice_t *choice, const tw_type_t *type,
                     const void *buffer, size_t items, void *codes);
 
@@ -18,7 +18,8 @@ void tw_form_encode(tw_call_t *call, const tw_choice_t *choice, const tw_type_t 
 void tw_form_decode(tw_call_t *call, const tw_choice_t *choice, const tw_type_t *type,
                     const void *codes, void *buffer, size_t items);
 
-/* What the call's reduction makes, in rank order, of `ranks` vectors of codes that lie `stride` bytes apart. */
+/* What the call's reduction makes, in rank order, of `ranks` vectors of codes that lie `stride`
+ * bytes apart. */
 void tw_form_decode_sum(tw_call_t *call, const tw_choice_t *choice, const tw_type_t *type,
                         const void *codes, size_t stride, int ranks, void *buffer, size_t items);
 

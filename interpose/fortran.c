@@ -52,8 +52,8 @@ void tw_fortran_missing(const char *name, MPI_Fint *ierr)
 #ifdef OPEN_MPI
 
 /* Where MPI_IN_PLACE and MPI_BOTTOM are, in every object that has them: a library that was loaded
- * privately has its own, and so may the MPI library, whose marks then nobody uses. Compilers spell a
- * common block's name in four ways. */
+ * privately has its own, and so may the MPI library, whose marks then nobody uses. Compilers spell
+ * a common block's name in four ways. */
 typedef struct tw_marks {
     unsigned long long loaded; /* tw_late_generation() by then */
     size_t             count;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/hint.c - thinwire_codec of a communicator's MPI_Info, which all its ranks must say alike.
+ * interpose/hint.c - thinwire_codec of a communicator's MPI_Info, which all its ranks must say
+ * alike.
  *
  * It is kept as an attribute of ours beside the entry (comms.h), so that MPI_Comm_dup() and
  * MPI_Comm_idup() hand it on, as they do with what a library hangs on a communicator.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/kept.c - what a communicator keeps from call to call: residuals, and the codecs of the error
- * contract. Both lists have the one in use first, and lose those that were not used for longest.
+ * interpose/kept.c - what a communicator keeps from call to call: residuals, and the codecs of the
+ * error contract. Both lists have the one in use first, and lose those that were not used for
+ * longest.
  */
 #include "config.h"
 

@@ -25,7 +25,8 @@ static void           *tw_late_library; /* where MPI was loaded privately */
 static pthread_mutex_t tw_late_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool            tw_late_bound;
 
-/* Names of the loaded objects. They are opened after the walk: the loader holds a lock during it. */
+/* Names of the loaded objects. They are opened after the walk: the loader holds a lock during
+ * it. */
 typedef struct tw_late_names {
     char **name;
     size_t count, room;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/late.h - MPI that is found when the program runs.
  *
- * The preload is compiled against the mpi.h of one family (its ABI) but linked with no MPI library: it
- * lives in programs that have none, or that load theirs late. Functions are looked up by name
+ * The preload is compiled against the mpi.h of one family (its ABI) but linked with no MPI library:
+ * it lives in programs that have none, or that load theirs late. Functions are looked up by name
  * (next.h). Open MPI's handles are addresses of variables in its library, so each use of one is
  * turned here into a look into a table that is filled when MPI is found; MPICH's are numbers.
  * Every file of the preload that sees mpi.h is compiled with this header included first.
@@ -52,8 +52,8 @@ void *tw_late_symbol(const char *name);
 /* The same, asked once: *slot keeps the answer. Safe from any thread. */
 void *tw_late_once(void **slot, const char *name);
 
-/* The same for a function of Fortran's half, which may be private to the library that calls it from `site`
- * (f2py, plug-ins): there next, then in all that is loaded. */
+/* The same for a function of Fortran's half, which may be private to the library that calls it from
+ * `site` (f2py, plug-ins): there next, then in all that is loaded. */
 void *tw_late_fortran(void **slot, const char *name, const void *site);
 
 /* The same for a variable, which a program may hold a copy of that all libraries use instead. */
@@ -62,15 +62,16 @@ void *tw_late_variable(const char *name);
 /* Look into every loaded object, of which `look` gets a handle (dlopen) for as long as it runs. */
 void tw_late_each(void (*look)(void *library, void *arg), void *arg);
 
-/* How often objects have been loaded and unloaded so far: nothing new can be found while it stays. */
+/* How often objects have been loaded and unloaded so far: nothing new can be found while it
+ * stays. */
 unsigned long long tw_late_generation(void);
 
 /* Fill the tables of functions (next.h) and handles. Returns 0 if there is no MPI in the process.
  * Safe from any thread; quick once done. */
 int tw_late_bind(void);
 
-/* Is this place in the MPI library, or in a tool between us and it? What the program calls is its own,
- * wherever it calls from; Fortran's bindings, which call C ones for it, are no part. */
+/* Is this place in the MPI library, or in a tool between us and it? What the program calls is its
+ * own, wherever it calls from; Fortran's bindings, which call C ones for it, are no part. */
 bool tw_late_behind(const void *site);
 
 /* Name of the family this was compiled for: "Open MPI" or "MPICH". */

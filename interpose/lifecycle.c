@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/lifecycle.c - when MPI ends the job, when a communicator goes, and when MPI was never there.
+ * interpose/lifecycle.c - when MPI ends the job, when a communicator goes, and when MPI was never
+ * there.
  */
 #include "config.h"
 
@@ -25,11 +26,11 @@ void tw_about_to_abort(bool by_program, int error)
     }
 }
 
-/* Where MPI's own error handler, MPI_ERRORS_ARE_FATAL, ends the job, no MPI_ function is called that
- * could be wrapped. An error handler of ours instead would be seen by the program. Both families
- * come through a function of their library that is called by its name, so that it can be wrapped:
- * Open MPI when it gives up, for whatever reason; MPICH for every error that a function on a
- * communicator is about to return, so that it takes a look at which handler is in force. */
+/* Where MPI's own error handler, MPI_ERRORS_ARE_FATAL, ends the job, no MPI_ function is called
+ * that could be wrapped. An error handler of ours instead would be seen by the program. Both
+ * families come through a function of their library that is called by its name, so that it can be
+ * wrapped: Open MPI when it gives up, for whatever reason; MPICH for every error that a function on
+ * a communicator is about to return, so that it takes a look at which handler is in force. */
 #ifdef OPEN_MPI
 TW_EXPORT int ompi_mpi_abort(void *comm, int error);
 TW_EXPORT int ompi_mpi_abort(void *comm, int error)
@@ -72,7 +73,8 @@ TW_EXPORT int MPIR_Err_return_comm(void *comm, const char function[], int error)
     int (*next)(void *, const char *, int) = NULL;
 
     *(void **)&next = tw_late_symbol("MPIR_Err_return_comm");
-    /* Under MPI_THREAD_MULTIPLE the function that has failed holds a lock that the look would take. */
+    /* Under MPI_THREAD_MULTIPLE the function that has failed holds a lock that the look would
+     * take. */
     if (error != MPI_SUCCESS && tw_active && !looking && !tw_state.multiple) {
         looking = true;
         if (tw_error_is_fatal(comm)) {
@@ -93,7 +95,8 @@ void tw_about_to_free(const MPI_Comm *comm)
     }
 }
 
-/* By its file's name: a library that is looked into is opened, which is too late when the process ends. */
+/* By its file's name: a library that is looked into is opened, which is too late when the process
+ * ends. */
 static int tw_mpi_library(struct dl_phdr_info *info, size_t size, void *name)
 {
     (void)size;

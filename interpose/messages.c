@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/messages.c - see messages.h. Records of messages are found by an index that is read without a
- * lock, and their counters are added to at once: no other part of the drop-in changes these records.
+ * interpose/messages.c - see messages.h. Records of messages are found by an index that is read
+ * without a lock, and their counters are added to at once: no other part of the drop-in changes
+ * these records.
  */
 #include "config.h"
 
@@ -80,7 +81,8 @@ static tw_record_t *tw_message_make(const tw_message_slot_t *key, const tw_type_
     return record;
 }
 
-/* The record of a call and its type, which MPI has taken; NULL: MPI does not say what the type is. */
+/* The record of a call and its type, which MPI has taken; NULL: MPI does not say what the type
+ * is. */
 static tw_record_t *tw_message_record(const void *site, unsigned what, MPI_Datatype datatype,
                                       const tw_type_t **type_p, tw_type_t *derived)
 {
@@ -107,7 +109,8 @@ static tw_record_t *tw_message_record(const void *site, unsigned what, MPI_Datat
 
 /* ---- counting ------------------------------------------------------------------------------ */
 
-/* From this rank to another one, in MPI_COMM_WORLD if the communicator's are evenly spread there. */
+/* From this rank to another one, in MPI_COMM_WORLD if the communicator's are evenly spread
+ * there. */
 static int tw_message_offset(int dest, MPI_Comm comm)
 {
     tw_entry_t *entry = tw_comms_get(comm);
@@ -147,7 +150,8 @@ bool tw_message_of(tw_message_t *message, const void *site, unsigned what, const
     return true;
 }
 
-/* The first messages of a record, and then one in 61, which no program's rounds are a multiple of. */
+/* The first messages of a record, and then one in 61, which no program's rounds are a multiple
+ * of. */
 enum { TW_MESSAGE_FIRST = 8, TW_MESSAGE_EVERY = 61 };
 
 static __attribute__((noinline)) void tw_message_look_into(const tw_message_t *message)

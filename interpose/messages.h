@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/messages.h - messages from rank to rank and one-sided transfers: counted and passed on.
  *
- * The generated wrappers call this after MPI has taken the call, so that nothing is asked of arguments that
- * MPI would refuse. A program may send a million messages a second: a call is counted without a lock, and
- * without a look at the clock, in the record of its place, operation and type.
+ * The generated wrappers call this after MPI has taken the call, so that nothing is asked of
+ * arguments that MPI would refuse. A program may send a million messages a second: a call is
+ * counted without a lock, and without a look at the clock, in the record of its place, operation
+ * and type.
  */
 #ifndef TW_INTERPOSE_MESSAGES_H
 #define TW_INTERPOSE_MESSAGES_H
@@ -29,8 +30,8 @@ typedef struct tw_message {
     int          elements; /* tw_elements_t */
 } tw_message_t;
 
-/* `count` items to a rank. What goes to MPI_PROC_NULL is no message, and what a rank sends itself has no
- * bytes, as in collectives. buf NULL: what was there is no longer. */
+/* `count` items to a rank. What goes to MPI_PROC_NULL is no message, and what a rank sends itself
+ * has no bytes, as in collectives. buf NULL: what was there is no longer. */
 void tw_message_sent(const void *site, unsigned what, const void *buf, MPI_Count count,
                      MPI_Datatype datatype, int dest, MPI_Comm comm);
 

@@ -11,8 +11,9 @@
 #include "interpose/state.h"
 #include "runtime/base/bytes.h"
 
-/* THINWIRE_ENCODE=always: elements of 4 and 8 bytes that are no floating-point numbers, as words. Of
- * the pairs, those whose members are words, too: a struct of the same members must be the same. */
+/* THINWIRE_ENCODE=always: elements of 4 and 8 bytes that are no floating-point numbers, as words.
+ * Of the pairs, those whose members are words, too: a struct of the same members must be the
+ * same. */
 static bool tw_words_of_named(MPI_Datatype datatype, size_t size)
 {
     return tw_encode_always() && (size == 4 || size == 8 || datatype == MPI_LONG_INT) &&
@@ -60,8 +61,8 @@ static tw_kind_t tw_kind_of_named(MPI_Datatype datatype, size_t size, size_t *va
     return TW_KIND_OTHER;
 }
 
-/* By the name that the standard gives it: characters are bytes, pairs of integers and truth values are
- * integers. */
+/* By the name that the standard gives it: characters are bytes, pairs of integers and truth values
+ * are integers. */
 static tw_elements_t tw_elements_of_name(const char *name)
 {
     static const char *const numbers[] = {"DOUBLE", "FLOAT", "REAL", "COMPLEX"};

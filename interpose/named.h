@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/named.h - MPI's predefined types: which are floating-point numbers, and what they are called.
+ * interpose/named.h - MPI's predefined types: which are floating-point numbers, and what they are
+ * called.
  */
 #ifndef TW_INTERPOSE_NAMED_H
 #define TW_INTERPOSE_NAMED_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/objects.h - the program and the shared libraries that are or were loaded, and in which of
- * them an address lies (tw_site_locate() in records.h).
+ * interpose/objects.h - the program and the shared libraries that are or were loaded, and in which
+ * of them an address lies (tw_site_locate() in records.h).
  */
 #ifndef TW_INTERPOSE_OBJECTS_H
 #define TW_INTERPOSE_OBJECTS_H

@@ -49,8 +49,8 @@ static bool tw_completion_has(const tw_completion_t *seen, const tw_pending_t *p
     return false;
 }
 
-/* The operation with this handle that no other thread is completing. This thread's own claim may be left
- * from a call that an error handler did not return to. */
+/* The operation with this handle that no other thread is completing. This thread's own claim may be
+ * left from a call that an error handler did not return to. */
 static tw_pending_t *tw_pending_find(const tw_completion_t *seen, MPI_Request request)
 {
     for (tw_pending_t *p = tw_pending_table[tw_pending_hash(request)]; p != NULL; p = p->next) {

@@ -32,8 +32,8 @@ static inline bool tw_pending_any(void)
 }
 
 /* Take over a started operation. The struct is the head of an allocation of the caller, which
- * finish() releases. One that is complete at once is finished at once: MPI may give the same handle to
- * all such operations. */
+ * finish() releases. One that is complete at once is finished at once: MPI may give the same handle
+ * to all such operations. */
 void tw_pending_add(tw_pending_t *pending, MPI_Request request);
 
 /* Requests of ours among those of a completion call. */
@@ -47,18 +47,19 @@ typedef struct tw_completion {
     tw_pending_t **pending; /* ours there: the operation, as its handle may soon be another's     */
 } tw_completion_t;
 
-/* Before the call: which of the requests are ours. They are claimed: as soon as MPI has completed one,
- * another thread may get its handle for a request of its own, and must not take this one for it. */
+/* Before the call: which of the requests are ours. They are claimed: as soon as MPI has completed
+ * one, another thread may get its handle for a request of its own, and must not take this one for
+ * it. */
 void tw_pending_look(tw_completion_t *seen, int count, const MPI_Request requests[]);
 void tw_pending_look_f(tw_completion_t *seen, int count, const MPI_Fint requests[]);
 
-/* After it: finish those that are MPI_REQUEST_NULL now; with requests NULL all, if `complete`. The claim
- * on the others ends. */
+/* After it: finish those that are MPI_REQUEST_NULL now; with requests NULL all, if `complete`. The
+ * claim on the others ends. */
 void tw_pending_finish(tw_completion_t *seen, const MPI_Request requests[], int complete);
 void tw_pending_finish_f(tw_completion_t *seen, const MPI_Fint requests[], int complete);
 
-/* After a call that says which are complete: finish those at these `n` indices, of which the first is
- * 0 in C, 1 in Fortran. */
+/* After a call that says which are complete: finish those at these `n` indices, of which the first
+ * is 0 in C, 1 in Fortran. */
 void tw_pending_finish_at(tw_completion_t *seen, int n, const int indices[], int first);
 
 /* At MPI_Finalize: forget what was never completed. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/python.c - see python.h.
  *
- * mpi4py has given the interpreter's lock (GIL) away when it calls MPI. To wait for it here could hang
- * a program that is right: the thread that has it may wait, in MPI, for what this thread is about to
- * do. So it is taken only where the calling thread is the only one that the only interpreter of the
- * process knows, when nobody else can have it; the list of threads is only compared with our own
- * entry, which cannot go. With more threads calls are known by their address, as from C.
+ * mpi4py has given the interpreter's lock (GIL) away when it calls MPI. To wait for it here could
+ * hang a program that is right: the thread that has it may wait, in MPI, for what this thread is
+ * about to do. So it is taken only where the calling thread is the only one that the only
+ * interpreter of the process knows, when nobody else can have it; the list of threads is only
+ * compared with our own entry, which cannot go. With more threads calls are known by their address,
+ * as from C.
  *
  * Places are cached by code object and instruction. A cached code object is kept alive, as another
  * one may get its address; there is an end to that.
@@ -23,8 +24,8 @@
 #define TW_PYTHON_PLACES 2048 /* in the cache, a power of two; half of it is used */
 #define TW_PYTHON_SITES  64   /* calling addresses that are remembered            */
 
-/* Python's C API, by opaque pointers. All of it is in the stable ABI or has been public since 3.9, but
- * for PyFrame_GetLasti (3.11), without which the line stands for the instruction. */
+/* Python's C API, by opaque pointers. All of it is in the stable ABI or has been public since 3.9,
+ * but for PyFrame_GetLasti (3.11), without which the line stands for the instruction. */
 /* clang-format off */
 #define TW_PYTHON_LIST(X)                                                                          \
     X(int,          Py_IsInitialized,              (void))                                         \

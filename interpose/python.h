@@ -23,8 +23,8 @@ void tw_python_start(void);
 
 extern bool tw_python_here;
 
-/* The line that the calling thread executes, where `site` is in an extension module of Python and the
- * interpreter can be asked without waiting; else NULL. */
+/* The line that the calling thread executes, where `site` is in an extension module of Python and
+ * the interpreter can be asked without waiting; else NULL. */
 const tw_python_place_t *tw_python_ask(const void *site);
 
 static inline const tw_python_place_t *tw_python_place(const void *site)

@@ -17,7 +17,8 @@
 
 /* ---- calls --------------------------------------------------------------------------------- */
 
-/* What a call is in a job: the operation and its bytes, or false. docs/thinwire-run.1.md says the same. */
+/* What a call is in a job: the operation and its bytes, or false. docs/thinwire-run.1.md says the
+ * same. */
 static bool tw_recording_key_of(const tw_call_t *call, tw_recording_key_t *key, double *bytes)
 {
     static const struct {
@@ -68,8 +69,8 @@ static bool tw_recording_key_of(const tw_call_t *call, tw_recording_key_t *key, 
     return true;
 }
 
-/* The word of a nonblocking call, in a slot that no other like it is in, and that of its wait. They are
- * there beyond the limit, too, if the word in slot 0 is: a wait needs its start. */
+/* The word of a nonblocking call, in a slot that no other like it is in, and that of its wait. They
+ * are there beyond the limit, too, if the word in slot 0 is: a wait needs its start. */
 static uint32_t tw_recording_start_word(const tw_recording_key_t *call)
 {
     const uint32_t     first = tw_recording_word(call);

@@ -33,7 +33,8 @@ void tw_recording_end(void);
 /* Is this the process in which MPI_Init was called, and has it not come to MPI_Finalize? */
 bool tw_recording_unfinished(void);
 
-/* Is this the first rank of its node to say that the job is not written, while those before it live? */
+/* Is this the first rank of its node to say that the job is not written, while those before it
+ * live? */
 bool tw_recording_first_to_say(void);
 
 /* When all ranks are in MPI_Finalize: rank 0 writes the job. Collective on MPI_COMM_WORLD. */
@@ -49,16 +50,16 @@ void tw_recording_call(const tw_call_t *call, uint64_t end_ns);
 void tw_recording_request(int result, const MPI_Request *request);
 void tw_recording_request_f(MPI_Fint result, const MPI_Fint *request);
 
-/* Around the calls that MPI has just started together, which it has been in since start_ns: they have that
- * time in common. */
+/* Around the calls that MPI has just started together, which it has been in since start_ns: they
+ * have that time in common. */
 void tw_recording_together_begin(uint64_t start_ns);
 void tw_recording_together_end(void);
 
 /* The call at hand has sent so many bytes to the rank at this offset; elements: tw_elements_t. */
 void tw_recording_sent(const void *site, bool python, int offset, uint64_t bytes, int elements);
 
-/* Around any other function of MPI. 0 is no time: this call is not looked at. tw_recording_received(): around
- * one that has waited for a message. */
+/* Around any other function of MPI. 0 is no time: this call is not looked at.
+ * tw_recording_received(): around one that has waited for a message. */
 void     tw_recording_received(uint64_t start_ns);
 uint64_t tw_recording_other_begin(void);
 void     tw_recording_other_end(uint64_t start_ns);
@@ -78,10 +79,10 @@ typedef struct tw_recording_waits {
     tw_recording_waiting_t  small[TW_RECORDING_SMALL];
 } tw_recording_waits_t;
 
-/* Around the call, as tw_pending_look() and its like: afterwards all are complete or none; or those at
- * `n` indices, of which the first is 0 in C and 1 in Fortran. Which of several are complete first is a
- * matter of timing, and may differ from rank to rank: it is recorded as if those that were started
- * first were. */
+/* Around the call, as tw_pending_look() and its like: afterwards all are complete or none; or those
+ * at `n` indices, of which the first is 0 in C and 1 in Fortran. Which of several are complete
+ * first is a matter of timing, and may differ from rank to rank: it is recorded as if those that
+ * were started first were. */
 void tw_recording_wait_begin(tw_recording_waits_t *waits, int count, const MPI_Request requests[]);
 void tw_recording_wait_begin_f(tw_recording_waits_t *waits, int count, const MPI_Fint requests[]);
 void tw_recording_wait_end(tw_recording_waits_t *waits, bool complete);

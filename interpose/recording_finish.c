@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/recording_finish.c - the recorded sequences of all ranks become one job, which rank 0 writes.
+ * interpose/recording_finish.c - the recorded sequences of all ranks become one job, which rank 0
+ * writes.
  *
- * The job has the calls of rank 0. Ranks whose sequence is the same, but for the places in the program
- * that calls come from, add their times: of each element the largest total over the ranks, since a
- * collective waits for the slowest, and the largest computation as what is not fixed in it: what one
- * rank computes, others often spend waiting for a message. A rank sends as much as it has elements,
- * and rank 0 takes one such array.
+ * The job has the calls of rank 0. Ranks whose sequence is the same, but for the places in the
+ * program that calls come from, add their times: of each element the largest total over the ranks,
+ * since a collective waits for the slowest, and the largest computation as what is not fixed in it:
+ * what one rank computes, others often spend waiting for a message. A rank sends as much as it has
+ * elements, and rank 0 takes one such array.
  */
 #include "config.h"
 
@@ -41,8 +42,8 @@ static uint64_t *tw_recording_prints(void)
     return prints;
 }
 
-/* Sums without an order become a sequence of loops, in which words that differ by their sites alone follow
- * each other: unfolded, it is the same on ranks that call from other places. */
+/* Sums without an order become a sequence of loops, in which words that differ by their sites alone
+ * follow each other: unfolded, it is the same on ranks that call from other places. */
 static bool tw_recording_order(void)
 {
     tw_recording_words_t *words = &tw_recording.words, alike = {.count = 0};
@@ -166,7 +167,8 @@ static tw_recording_means_t tw_recording_means_make(size_t leaves)
                                   0};
 }
 
-/* What the slowest rank is beyond computing, on top of what that takes with a processor of its own. */
+/* What the slowest rank is beyond computing, on top of what that takes with a processor of its
+ * own. */
 static void tw_recording_total(tw_recording_means_t *all, size_t leaves)
 {
     for (size_t i = 0; i < leaves; i++) {
@@ -210,8 +212,8 @@ static tw_fold_shape_t *tw_recording_shape(size_t more)
     return shape;
 }
 
-/* Ranks that made the same calls from other places may have found other loops: rank 0 tells its own, and
- * those ranks go through both. False after an error of MPI. */
+/* Ranks that made the same calls from other places may have found other loops: rank 0 tells its
+ * own, and those ranks go through both. False after an error of MPI. */
 static bool tw_recording_reconcile(const tw_recording_first_t *mine,
                                    const tw_recording_first_t *first, int *alike,
                                    tw_recording_means_t *means)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/recording_requests.c - which recorded collective a request of the program stands for; see
- * recording_state.h.
+ * interpose/recording_requests.c - which recorded collective a request of the program stands for;
+ * see recording_state.h.
  */
 #include "config.h"
 

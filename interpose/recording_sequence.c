@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/recording_sequence.c - what was recorded so far; see recording_state.h.
  *
- * A call is a word (recording_words.h) and an event of 24 bytes; every TW_RECORDING_EVENTS of them are
- * folded into loops (fold.h). What does not fold is told apart by less: first calls of different
- * sizes are taken as alike and their bytes added up; in the end only sums are kept for each word.
+ * A call is a word (recording_words.h) and an event of 24 bytes; every TW_RECORDING_EVENTS of them
+ * are folded into loops (fold.h). What does not fold is told apart by less: first calls of
+ * different sizes are taken as alike and their bytes added up; in the end only sums are kept for
+ * each word.
  */
 #include "config.h"
 
@@ -215,8 +216,8 @@ void tw_recording_leave(void)
     }
 }
 
-/* What others had of its processor is no part of a computation, unless it gave it away: to wait for a file
- * or for another thread is. */
+/* What others had of its processor is no part of a computation, unless it gave it away: to wait for
+ * a file or for another thread is. */
 void tw_recording_enter(void)
 {
     double lasted, had;
@@ -326,8 +327,9 @@ static uint32_t tw_recording_place(const tw_recording_neighbours_t *to)
     return (uint32_t)p + 1;
 }
 
-/* Sizes may differ from time to time, and from rank to rank: their mean is kept. The time in messages is
- * theirs, but that of a rank which sends none, and so waits for what others do, stays. */
+/* Sizes may differ from time to time, and from rank to rank: their mean is kept. The time in
+ * messages is theirs, but that of a rank which sends none, and so waits for what others do,
+ * stays. */
 void tw_recording_add_messages(void)
 {
     tw_recording_round_t *round = &tw_recording.round;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/recording_state.h - between the files of --record (recording.h): the sequence so far, and the
- * requests of collectives that are under way.
+ * interpose/recording_state.h - between the files of --record (recording.h): the sequence so far,
+ * and the requests of collectives that are under way.
  */
 #ifndef TW_INTERPOSE_RECORDING_STATE_H
 #define TW_INTERPOSE_RECORDING_STATE_H
@@ -40,8 +40,8 @@ typedef struct tw_recording_started {
     uint32_t slot;
 } tw_recording_started_t;
 
-/* Messages since the last event. Every event has those before it as two words, also where there are none, so
- * that ranks that send nothing are like others. */
+/* Messages since the last event. Every event has those before it as two words, also where there are
+ * none, so that ranks that send nothing are like others. */
 #define TW_RECORDING_PLACES 256 /* sets of neighbours */
 typedef struct tw_recording_round {
     bool     sent;      /* by the call at hand                                        */
@@ -124,8 +124,8 @@ void tw_recording_flush(void);
 /* Tell no more apart than this. */
 void tw_recording_coarsen(tw_recording_level_t level);
 
-/* The number of a word. Where words are too many, sizes are left out of all, then sites of new ones.
- * TW_RECORDING_NO_ID: no memory. */
+/* The number of a word. Where words are too many, sizes are left out of all, then sites of new
+ * ones. TW_RECORDING_NO_ID: no memory. */
 uint32_t tw_recording_word(const tw_recording_key_t *key);
 
 /* No memory: nothing is recorded any more, and nothing written. */
@@ -149,7 +149,8 @@ void tw_recording_file(const tw_recording_under_way_t *what);
 /* What has the request and is not claimed, or NULL. */
 tw_recording_under_way_t *tw_recording_find(MPI_Request request);
 
-/* The oldest of many that have this handle and are not looked at, which another thread waits for; or NULL. */
+/* The oldest of many that have this handle and are not looked at, which another thread waits for;
+ * or NULL. */
 enum { TW_RECORDING_ALIKE = 64 };
 tw_recording_under_way_t *tw_recording_forgotten(MPI_Request request);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/recording_text.c - see recording_text.h. One item a line and nothing that need not be there: a
- * sequence of TW_RECORDING_NODES nodes is at most 10 MB. Numbers have a point in any locale.
+ * interpose/recording_text.c - see recording_text.h. One item a line and nothing that need not be
+ * there: a sequence of TW_RECORDING_NODES nodes is at most 10 MB. Numbers have a point in any
+ * locale.
  */
 #include "config.h"
 
@@ -123,7 +124,8 @@ static void tw_recording_seconds(tw_recording_writer_t *w, int depth, double sec
     }
 }
 
-/* Number and neighbours of messages, with their parts of the bytes; of a rank that sends none, the next. */
+/* Number and neighbours of messages, with their parts of the bytes; of a rank that sends none, the
+ * next. */
 static void tw_recording_to(tw_recording_writer_t *w, const tw_recording_word_t *word)
 {
     static const tw_recording_neighbours_t next = {.count = 1, .offset = {1}};

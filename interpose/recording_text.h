@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/recording_text.h - a recorded sequence as the text of a job, thinwire-job(5). Knows no MPI.
+ * interpose/recording_text.h - a recorded sequence as the text of a job, thinwire-job(5). Knows no
+ * MPI.
  */
 #ifndef TW_INTERPOSE_RECORDING_TEXT_H
 #define TW_INTERPOSE_RECORDING_TEXT_H

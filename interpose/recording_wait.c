@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/recording_wait.c - which recorded collective a request of the program stands for: its wait is
- * recorded when a completion call has completed it. See recording.h.
+ * interpose/recording_wait.c - which recorded collective a request of the program stands for: its
+ * wait is recorded when a completion call has completed it. See recording.h.
  */
 #include "config.h"
 
@@ -138,8 +138,8 @@ static void tw_recording_complete_first(tw_recording_waits_t *waits, int k)
     tw_recording_complete(waits->list[k].what);
 }
 
-/* `others`: what the call has completed are requests of other kinds alone, and so is its time. Else all
- * of its time is the collectives', which it has completed or looked at. */
+/* `others`: what the call has completed are requests of other kinds alone, and so is its time. Else
+ * all of its time is the collectives', which it has completed or looked at. */
 static void tw_recording_waits_end(tw_recording_waits_t *waits, bool others, bool completed)
 {
     if (waits->count > 0 && !others) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/recording_words.h - the words of a recorded sequence of collectives: each different call, start
- * or wait of the program has a number. Knows no MPI.
+ * interpose/recording_words.h - the words of a recorded sequence of collectives: each different
+ * call, start or wait of the program has a number. Knows no MPI.
  */
 #ifndef TW_INTERPOSE_RECORDING_WORDS_H
 #define TW_INTERPOSE_RECORDING_WORDS_H

@@ -55,8 +55,8 @@ typedef enum tw_why {
 
 extern const char *const tw_why_texts[TW_WHY_COUNT];
 
-/* The collectives that are only counted, with their names in the report; they follow those that rules
- * know, tw_rule_op_t. */
+/* The collectives that are only counted, with their names in the report; they follow those that
+ * rules know, tw_rule_op_t. */
 #define TW_WATCHED_LIST(X)                                                                         \
     X(BARRIER, "barrier")                                                                          \
     X(GATHER, "gather")                                                                            \
@@ -163,7 +163,7 @@ typedef struct tw_candidate {
     const char *spec;
     unsigned    to[TW_DTYPE_ROWS];    /* tw_offer_to_t, 0: not offered, of each element type    */
     double      error[TW_DTYPE_ROWS]; /* tw_codec_traits_t.max_error of it, by --double where a
-                               codec has no form for it; NaN: it has none for floats, either       */
+                               codec has no form for it; NaN: it has none for floats, either */
 } tw_candidate_t;
 
 typedef struct tw_candidates {
@@ -197,15 +197,14 @@ typedef struct tw_record {
     uint64_t encode_ns, decode_ns;
     uint64_t
         device_calls; /* with a buffer in device memory, of those that could be compressed    */
-    uint64_t
-        device_bytes;     /* uncompressed, in those                                               */
+    uint64_t device_bytes; /* uncompressed, in those */
     uint64_t device_ns;   /* of time_ns                                                           */
     uint64_t small_calls; /* with vectors under 4 KiB                                            */
     uint64_t small_ns;
     uint64_t why[TW_WHY_COUNT];       /* calls, by reason; why[NOT] were compressed             */
     uint64_t why_bytes[TW_WHY_COUNT]; /* uncompressed, by reason                                */
     uint64_t could[TW_DTYPE_ROWS][TW_CANDIDATES_MAX]; /* bytes that would be sent with each
-                    candidate in the calls of each type that were eligible (why WATCHING), else 0  */
+                    candidate in the calls of each type that were eligible (why WATCHING), else 0 */
     uint64_t could_bytes; /* uncompressed, in those calls                              */
     uint64_t could_of[TW_DTYPE_ROWS]; /* those of each type among them                  */
     uint64_t could_ns;                /* time in those calls                                    */

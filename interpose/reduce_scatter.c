@@ -63,8 +63,8 @@ static size_t tw_share_bytes(const tw_call_t *call, const tw_scatter_t *a,
     return tw_choice_bytes(choice, tw_counts_at(&a->counts, r) * call->type.values);
 }
 
-/* Shares are padded one by one, and the largest is received from every rank: fewer bytes than native
- * ones, and no more than two messages of memory? *sent_p: bytes of all codes. */
+/* Shares are padded one by one, and the largest is received from every rank: fewer bytes than
+ * native ones, and no more than two messages of memory? *sent_p: bytes of all codes. */
 static bool tw_shares_pay(const tw_call_t *call, const tw_scatter_t *a, const tw_choice_t *choice,
                           size_t *sent_p)
 {

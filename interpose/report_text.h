@@ -16,9 +16,9 @@ typedef struct tw_text_report {
     tw_text_table_t          table;
 } tw_text_report_t;
 
-/* Its tables, each with all its lines, none where there is nothing to say: all bytes by kind, the reasons
- * for which calls were not compressed and what codecs would do, for the tail; the call sites, for the
- * body, with as many lines as head and tail leave. */
+/* Its tables, each with all its lines, none where there is nothing to say: all bytes by kind, the
+ * reasons for which calls were not compressed and what codecs would do, for the tail; the call
+ * sites, for the body, with as many lines as head and tail leave. */
 void tw_text_traffic(tw_text_report_t *report);
 void tw_text_reasons(tw_text_report_t *report);
 void tw_text_candidates(tw_text_report_t *report);

@@ -139,7 +139,8 @@ void tw_text_reasons(tw_text_report_t *report)
     }
 }
 
-/* Largest error of an encoding, as a part of the largest magnitude of a block or of the value itself. */
+/* Largest error of an encoding, as a part of the largest magnitude of a block or of the value
+ * itself. */
 static void tw_cell_error(char *cell, double error)
 {
     if (!isnan(error)) {
@@ -304,7 +305,8 @@ static void tw_site_sum_row(tw_text_report_t *report, const tw_record_t *records
     }
 }
 
-/* The larger share that a record has, of all time in calls or of all bytes: of messages no time is known. */
+/* The larger share that a record has, of all time in calls or of all bytes: of messages no time is
+ * known. */
 static double tw_site_share(const tw_record_t *sum, const tw_record_t *record)
 {
     const double time = sum->time_ns > 0 ? (double)record->time_ns / (double)sum->time_ns : 0.0;
@@ -341,8 +343,8 @@ static int tw_site_compare(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* A copy of the records with the larger shares first, those that are tiny last, of which *large_p are not;
- * NULL without memory. */
+/* A copy of the records with the larger shares first, those that are tiny last, of which *large_p
+ * are not; NULL without memory. */
 static tw_record_t *tw_sites_sorted(const tw_text_report_t *report, size_t *large_p)
 {
     tw_record_t     *sites = malloc(report->count * sizeof(*sites));

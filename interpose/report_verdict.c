@@ -29,7 +29,8 @@ static void tw_format_small(char *text, size_t size, const tw_record_t *sum)
     snprintf(text, size, "%s of the collective time is in calls of under 4 KiB", percent);
 }
 
-/* How much of all that the program sends a codec may touch, or has touched: how every line begins. */
+/* How much of all that the program sends a codec may touch, or has touched: how every line
+ * begins. */
 static void tw_format_reach(char *text, size_t size, const tw_record_t *sum)
 {
     const bool compressed = sum->why[TW_WHY_NOT] > 0;
@@ -82,8 +83,8 @@ static int tw_type_most(const tw_record_t *sum)
     return most;
 }
 
-/* The candidate to advise for one of them: the usual choice, or what saves most where that makes nothing
- * smaller. */
+/* The candidate to advise for one of them: the usual choice, or what saves most where that makes
+ * nothing smaller. */
 static int tw_candidate_to_name(const tw_record_t *sum, int type)
 {
     int best = 0;

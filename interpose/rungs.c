@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/rungs.c - see rungs.h. The specs are found once: from all that codecs offer, and from their bare
- * names, by what each says is the next finer one.
+ * interpose/rungs.c - see rungs.h. The specs are found once: from all that codecs offer, and from
+ * their bare names, by what each says is the next finer one.
  */
 #include "config.h"
 

@@ -252,8 +252,8 @@ static uint64_t tw_settings_hash_text(const char *text)
     return text != NULL ? tw_settings_hash(text, strlen(text)) : 0;
 }
 
-/* The time limit of the comparison, to which a rank that is not under thinwire never comes. What waits
- * is a blocking collective, so a thread counts, which ends with it. */
+/* The time limit of the comparison, to which a rank that is not under thinwire never comes. What
+ * waits is a blocking collective, so a thread counts, which ends with it. */
 typedef struct tw_settings_limit {
     pthread_t       thread;
     pthread_mutex_t lock;

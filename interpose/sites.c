@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/sites.c - names of the places in the program where calls stand.
  *
- * An address becomes (object, offset) where it was taken (objects.c), as ranks load their objects at
- * different addresses. Rank 0 turns that into a name: it knows the paths of its own objects, and the others'
- * are the same files in all but odd cases; of an object that it has not loaded there is only the
- * offset. A return address is one past the call, so the line is asked for the byte before it.
+ * An address becomes (object, offset) where it was taken (objects.c), as ranks load their objects
+ * at different addresses. Rank 0 turns that into a name: it knows the paths of its own objects, and
+ * the others' are the same files in all but odd cases; of an object that it has not loaded there is
+ * only the offset. A return address is one past the call, so the line is asked for the byte before
+ * it.
  */
 #include "config.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/state.c - what every part of the drop-in uses: its state, words, the way to MPI, buffers.
+ * interpose/state.c - what every part of the drop-in uses: its state, words, the way to MPI,
+ * buffers.
  */
 #include "config.h"
 

@@ -64,11 +64,11 @@ static inline bool tw_is_active(void)
     return __atomic_load_n(&tw_active, __ATOMIC_ACQUIRE);
 }
 
-/* The frame of the wrapper that this thread is in, 0 for none. It may be left over: a longjmp or a C++
- * exception out of a callback of the program's, such as an error handler, leaves MPI and our wrapper
- * without a word. So it says no more than that a call from a deeper frame may be an inner one;
- * whether it is, the place of the call tells. Buffers of a call that was left so stay where they
- * are: MPI may still use them. */
+/* The frame of the wrapper that this thread is in, 0 for none. It may be left over: a longjmp or a
+ * C++ exception out of a callback of the program's, such as an error handler, leaves MPI and our
+ * wrapper without a word. So it says no more than that a call from a deeper frame may be an inner
+ * one; whether it is, the place of the call tells. Buffers of a call that was left so stay where
+ * they are: MPI may still use them. */
 extern _Thread_local uintptr_t tw_inside __attribute__((tls_model("initial-exec")));
 
 extern bool tw_bound; /* tw_next is filled */
@@ -93,8 +93,8 @@ static inline void tw_ready(void)
     }
 }
 
-/* The program calls a function that no loaded library has but this one: one line, and what the error
- * handler of MPI_COMM_WORLD makes of it. Returns MPI's error if that returns. */
+/* The program calls a function that no loaded library has but this one: one line, and what the
+ * error handler of MPI_COMM_WORLD makes of it. Returns MPI's error if that returns. */
 int tw_missing(const char *name);
 
 /* Start of a wrapper: true if a handler is to be called, and tw_leave() after it. */
@@ -158,8 +158,8 @@ void tw_errors_restore(tw_returning_t *returning);
  * is over, -1 after an error. */
 int tw_wait_limited(MPI_Request *request, double limit_s);
 
-/* Read the settings of this process and compare them over the ranks; what is wrong with them, rank 0
- * says in one line. Collective. */
+/* Read the settings of this process and compare them over the ranks; what is wrong with them, rank
+ * 0 says in one line. Collective. */
 tw_status_t tw_state_settings(void);
 
 /* After MPI_Init: check the library, read and compare the settings; active if all is well. Ends the

@@ -120,10 +120,11 @@ static void tw_side_lay(tw_side_t *side, size_t unit)
     }
 }
 
-/* What MPI counts in ints: units of TW_UNIT bytes where all are codes on all ranks, which are padded to
- * that; else bytes, and beyond 2^31 of them the largest unit that divides every block. Blocks are whole
- * elements, so that is 4 or 8 at least where it matters. Where a rank may be the only one with nothing but
- * codes it gives bytes like the others: MPI libraries choose the algorithm by the type. */
+/* What MPI counts in ints: units of TW_UNIT bytes where all are codes on all ranks, which are
+ * padded to that; else bytes, and beyond 2^31 of them the largest unit that divides every block.
+ * Blocks are whole elements, so that is 4 or 8 at least where it matters. Where a rank may be the
+ * only one with nothing but codes it gives bytes like the others: MPI libraries choose the
+ * algorithm by the type. */
 static bool tw_transfer_lay(tw_transfer_t *x)
 {
     const size_t most = x->send.total > x->recv.total ? x->send.total : x->recv.total;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/transfer.h - one compressed call: what a rank sends and receives, block by block, and one
- * collective of MPI's that moves the codes.
+ * interpose/transfer.h - one compressed call: what a rank sends and receives, block by block, and
+ * one collective of MPI's that moves the codes.
  *
  * Made by a handler, filled with blocks, and run: encode all that is sent, move, decode all that is
- * received; a verified call is compared with the exact result, a nonblocking one is finished when its
- * request is complete. On the program's own communicator, in one stage and without set-up: it
+ * received; a verified call is compared with the exact result, a nonblocking one is finished when
+ * its request is complete. On the program's own communicator, in one stage and without set-up: it
  * synchronises exactly as much as the program's call.
  */
 #ifndef TW_INTERPOSE_TRANSFER_H
@@ -43,8 +43,8 @@ typedef struct tw_transfer tw_transfer_t;
 typedef struct tw_manner {
     /* MPI's collective on the codes of both sides; blocking where request is NULL. */
     int (*move)(const tw_transfer_t *x, MPI_Request *request);
-    /* The program's collective, from host memory into `exact`, of a verified call that reduces. NULL:
-     * blocks are only moved, and so are the exact ones. */
+    /* The program's collective, from host memory into `exact`, of a verified call that reduces.
+     * NULL: blocks are only moved, and so are the exact ones. */
     int (*exact)(const tw_transfer_t *x, const void *input, void *exact);
     /* After decoding: what is done with what was sent. NULL: nothing. */
     void (*sent)(tw_transfer_t *x);

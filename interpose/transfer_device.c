@@ -11,8 +11,8 @@
 
 static const tw_device_ops_t *const tw_ops = &tw_device_cuda;
 
-/* Has the device kernels for all that is encoded? Layouts with holes are packed by MPI, into host memory,
- * and doubles become floats there. */
+/* Has the device kernels for all that is encoded? Layouts with holes are packed by MPI, into host
+ * memory, and doubles become floats there. */
 static bool tw_side_device_serves(const tw_call_t *call, const tw_side_t *side)
 {
     if (side->type.device == NULL || !side->type.device->kernels || !side->type.dense ||

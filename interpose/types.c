@@ -58,8 +58,8 @@ static int tw_types_delete(MPI_Datatype type, int key, void *value, void *extra)
 }
 
 /* MPI_Type_get_contents() of Open MPI gives duplicates of inner types, without attributes: of types
- * inside types each would be opened wherever it stands, 2^18 times for 18 levels of two. This is what
- * it calls itself, and gives the types; as it is in the versions 4. */
+ * inside types each would be opened wherever it stands, 2^18 times for 18 levels of two. This is
+ * what it calls itself, and gives the types; as it is in the versions 4. */
 typedef int32_t tw_type_args_fn(MPI_Datatype type, int32_t which, int32_t *integer_count,
                                 int32_t *integers, int32_t *address_count, ptrdiff_t *addresses,
                                 int32_t *type_count, MPI_Datatype *types, int32_t *combiner);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/types.h - what a datatype holds, and vectors of values in and out of it.
  *
- * Only the signature counts: whether all basic elements are of one type of base/dtype.h, and how many.
- * Ranks may describe the same signature by different layouts.
+ * Only the signature counts: whether all basic elements are of one type of base/dtype.h, and how
+ * many. Ranks may describe the same signature by different layouts.
  */
 #ifndef TW_INTERPOSE_TYPES_H
 #define TW_INTERPOSE_TYPES_H
@@ -45,16 +45,16 @@ void tw_types_stop(void);
 /* Look at a datatype. false where MPI would refuse it (MPI_DATATYPE_NULL, not committed). */
 bool tw_type_look(MPI_Datatype datatype, tw_type_t *type);
 
-/* The same of a type that MPI has just taken, at less cost where it was looked at before; without its
- * extent. */
+/* The same of a type that MPI has just taken, at less cost where it was looked at before; without
+ * its extent. */
 bool tw_type_glance(MPI_Datatype datatype, tw_type_t *type);
 
 /* Before the program frees a type, whose handle may come back as another one. */
 void tw_types_forget(const MPI_Datatype *datatype);
 
-/* `count` items at `buffer` to consecutive values in host memory and back, through a type of any layout.
- * The vector has count * type->values values. In device memory without holes by a copy; with holes it is
- * MPI that reads and writes it. false after an MPI error. */
+/* `count` items at `buffer` to consecutive values in host memory and back, through a type of any
+ * layout. The vector has count * type->values values. In device memory without holes by a copy;
+ * with holes it is MPI that reads and writes it. false after an MPI error. */
 bool tw_type_pack(const tw_type_t *type, const void *buffer, size_t count, void *vector);
 bool tw_type_unpack(const tw_type_t *type, const void *vector, size_t count, void *buffer);
 

@@ -55,7 +55,7 @@ void tw_verify_decide(tw_call_t *call)
     if (tw_verify_every() == 0 || call->choice->exact) {
         return;
     }
-    if (call->nonblocking) { /* there is no point at which all ranks could reduce what they measured */
+    if (call->nonblocking) { /* there is no point where ranks could reduce what they measured */
         if (contract) {
             call->choice = NULL;
             call->why    = TW_WHY_CONTRACT;

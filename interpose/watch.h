@@ -2,8 +2,8 @@
  * interpose/watch.h - calls that are counted and passed on: collectives that nothing is compressed
  * of, and the persistent and large-count forms of those that we compress.
  *
- * What the generated wrappers call: tw_watch_begin(), one of the functions that give the bytes, MPI,
- * tw_call_end(). A persistent collective is kept instead and counted when it is started.
+ * What the generated wrappers call: tw_watch_begin(), one of the functions that give the bytes,
+ * MPI, tw_call_end(). A persistent collective is kept instead and counted when it is started.
  */
 #ifndef TW_INTERPOSE_WATCH_H
 #define TW_INTERPOSE_WATCH_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/writable.c - see writable.h. Numbers without holes are asked about in one call, by
- * MADV_POPULATE_WRITE (Linux 5.14). Where that does not answer, a page is asked by a futex operation
- * that adds no bit to its first word: the kernel does that atomically, so that no other thread's
- * store is lost, and answers EFAULT where a store would raise a signal. Neither needs a file, or a
- * right that a container may lack (process_vm_writev does). Many pages, and layouts whose holes may
- * not be mapped, are looked up in /proc/self/maps.
+ * MADV_POPULATE_WRITE (Linux 5.14). Where that does not answer, a page is asked by a futex
+ * operation that adds no bit to its first word: the kernel does that atomically, so that no other
+ * thread's store is lost, and answers EFAULT where a store would raise a signal. Neither needs a
+ * file, or a right that a container may lack (process_vm_writev does). Many pages, and layouts
+ * whose holes may not be mapped, are looked up in /proc/self/maps.
  */
 #include "config.h"
 

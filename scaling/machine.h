@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scaling/machine.h - a machine as a few numbers, where nothing can be run on it: thinwire-machine(5).
+ * scaling/machine.h - a machine as a few numbers, where nothing can be run on it:
+ * thinwire-machine(5).
  */
 #ifndef SCALING_MACHINE_H
 #define SCALING_MACHINE_H

@@ -129,8 +129,8 @@ int network_parse(network_t *network, const char *text, size_t length, char *why
     return 1;
 }
 
-/* While all exchange with all, a node's traffic to the other groups goes through links of which there
- * are `taper` times too few. */
+/* While all exchange with all, a node's traffic to the other groups goes through links of which
+ * there are `taper` times too few. */
 static double contention(const network_t *network, double nodes)
 {
     const double beyond = network->group > 0.0 && nodes > network->group

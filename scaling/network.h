@@ -20,8 +20,7 @@ typedef struct network {
     double group;   /* nodes under one switch or in one group; 0: all                            */
     double taper;   /* of a group's links, how many there are for each one that leaves it        */
     double inside_rate, inside_latency; /* between two ranks of a node: Gbit/s, microseconds     */
-    char **
-        host; /* of a platform of SimGrid: its hosts' names; rate and latency are of the first two */
+    char **host; /* names of a SimGrid platform's hosts; rate, latency: of the first two        */
     size_t hosts;
     int    measured; /* by a file of calibrate: links is what counts                             */
 } network_t;
@@ -33,8 +32,8 @@ const network_t *network_preset(size_t index);
  * @return 1, or 0 with one line in why. */
 int network_parse(network_t *network, const char *text, size_t length, char *why, size_t why_size);
 
-/** Facts of so many ranks on it, `per_node` of them on a node. Codecs, engine and factors stay those
- * of *facts. */
+/** Facts of so many ranks on it, `per_node` of them on a node. Codecs, engine and factors stay
+ * those of *facts. */
 void network_facts(const network_t *network, int ranks, int per_node, tw_facts_t *facts);
 
 /** What is assumed, as a line. */

@@ -8,7 +8,8 @@
 
 #include "scaling/builder.h"
 
-/** Of the layers below `layers`: b->owners, if their weights have owners and there are several ranks. */
+/** Of the layers below `layers`: b->owners, if their weights have owners and there are several
+ * ranks. */
 void owners_create(builder_t *b, size_t layers);
 void owners_destroy(builder_t *b);
 
@@ -17,7 +18,8 @@ void owners_destroy(builder_t *b);
 /** A layer is about to compute: copies of its weights, and of all before it, are waited for. */
 void owners_need(builder_t *b, size_t layer);
 
-/** Its gradients are final, from the last layer to the first: those of a block with its first layer. */
+/** Its gradients are final, from the last layer to the first: those of a block with its first
+ * layer. */
 void owners_ready(builder_t *b, size_t layer);
 
 /** Loss and errors to all ranks; all sums of gradients are with the owners. */

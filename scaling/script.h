@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scaling/script.h - what the ranks of a simulation play: a job's items with everything that is needed
- * to play them filled in. thinwire scale writes it, the player (simulation/) reads it: two halves of
- * one command on one machine, so it is the structs as they are.
+ * scaling/script.h - what the ranks of a simulation play: a job's items with everything that is
+ * needed to play them filled in. thinwire scale writes it, the player (simulation/) reads it: two
+ * halves of one command on one machine, so it is the structs as they are.
  */
 #ifndef SCALING_SCRIPT_H
 #define SCALING_SCRIPT_H

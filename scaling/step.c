@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * scaling/step.c - see step.h.
  *
- * Exchanges form a queue: one begins when it is started and those before it have left the links. (The
- * library advances several at once, which share the links; the last of them is done at the same time.)
- * Where each has another root, the links of a mean rank are free before the root's are. The codec
- * of what is queued, and sending and receiving it, take the program's core while it computes, evenly over
- * the queue, and make that longer; ranks that share processors compute as much slower. Loops of many
- * rounds are walked through until a round is like those before; the others are added.
+ * Exchanges form a queue: one begins when it is started and those before it have left the links.
+ * (The library advances several at once, which share the links; the last of them is done at the
+ * same time.) Where each has another root, the links of a mean rank are free before the root's are.
+ * The codec of what is queued, and sending and receiving it, take the program's core while it
+ * computes, evenly over the queue, and make that longer; ranks that share processors compute as
+ * much slower. Loops of many rounds are walked through until a round is like those before; the
+ * others are added.
  */
 #include "config.h"
 
@@ -47,8 +48,8 @@ typedef struct walk {
 
 /* ---- one exchange -------------------------------------------------------------------------- */
 
-/* The facts of the ranks that take part, every stride-th. Others like them do the same at the same time,
- * so that what a node has of links between nodes is shared by as many. */
+/* The facts of the ranks that take part, every stride-th. Others like them do the same at the same
+ * time, so that what a node has of links between nodes is shared by as many. */
 static void take_part(const exchange_t *x, const tw_facts_t *all, tw_facts_t *facts)
 {
     const int ranks = x->ranks < all->ranks ? x->ranks : all->ranks;
@@ -79,8 +80,8 @@ static int is_narrow(const exchange_t *x)
 }
 
 /* Under the drop-in what no codec makes smaller is MPI's. Of part of the ranks, on others than were
- * measured, or more than a step of the ladder beyond it, nothing is known of that, so that it is taken for
- * the library's. */
+ * measured, or more than a step of the ladder beyond it, nothing is known of that, so that it is
+ * taken for the library's. */
 static int is_native(const exchange_t *x, const tw_facts_t *all, const tw_facts_t *facts,
                      const step_exchange_t *found)
 {
@@ -121,7 +122,8 @@ static int is_left(const exchange_t *x, const step_case_t *how)
 static int exchange_as(const exchange_t *x, const step_case_t *how, step_exchange_t *found,
                        char *why, size_t why_size);
 
-/* Doubles for which the codec has no form stay as they are, or become floats where that is asked for. */
+/* Doubles for which the codec has no form stay as they are, or become floats where that is asked
+ * for. */
 int step_exchange(const exchange_t *x, const step_case_t *how, step_exchange_t *found, char *why,
                   size_t why_size)
 {
@@ -178,8 +180,9 @@ static double carried(const tw_facts_t *facts, double bytes)
                             : bytes / facts->inside.shared;
 }
 
-/* Messages of all ranks to their neighbours at once, each a latency and its turn on the link: those that
- * leave a node share what it has of links, the others go through its memory. Nothing is compressed. */
+/* Messages of all ranks to their neighbours at once, each a latency and its turn on the link: those
+ * that leave a node share what it has of links, the others go through its memory. Nothing is
+ * compressed. */
 static void messages_time(const exchange_t *x, const step_case_t *how, trip_t *trip)
 {
     const tw_facts_t *facts = how->facts;
@@ -358,8 +361,8 @@ static int close_to(double a, double b, double unit)
 }
 
 /* A loop is in one of three states. Steady: a round leaves as much in the queue as it found. Or the
- * queue grows, or it shrinks for as long as there is one, by as much in each round, without holding up
- * the program. */
+ * queue grows, or it shrinks for as long as there is one, by as much in each round, without holding
+ * up the program. */
 static void repeat(walk_t *w, const item_t *item, size_t from)
 {
     const int waits = waits_for_its_own(w, item, from);

@@ -10,8 +10,7 @@
 /* What a step takes on some ranks; seconds, bytes that the busiest rank sends. */
 typedef struct step_time {
     double seconds, compute, exposed, codec, bytes;
-    double
-        first; /* bytes that the first rank sends, within a step: it is the root of some exchanges */
+    double first; /* bytes that the first rank sends, which is the root of some exchanges */
 } step_time_t;
 
 typedef struct step_case {
@@ -38,7 +37,8 @@ typedef struct step_exchange {
 int step_exchange(const exchange_t *x, const step_case_t *how, step_exchange_t *found, char *why,
                   size_t why_size);
 
-/** How much longer a computation takes where ranks share processors than where the job was measured. */
+/** How much longer a computation takes where ranks share processors than where the job was
+ * measured. */
 double step_slower(const workload_t *work, const tw_facts_t *facts);
 
 /** A step once the program has run for a while: the third.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * scaling/training.c - see training.h.
  *
- * The busiest rank's step. Times of layers are proportional to examples and, of split layers, to units.
- * Gradients travel in the buckets of <thinwire/buckets.h>; passes and their messages are those of
- * <thinwire/hybrid.h>, written as a loop. Weights with owners: owners.h.
+ * The busiest rank's step. Times of layers are proportional to examples and, of split layers, to
+ * units. Gradients travel in the buckets of <thinwire/buckets.h>; passes and their messages are
+ * those of <thinwire/hybrid.h>, written as a loop. Weights with owners: owners.h.
  */
 #include "config.h"
 
@@ -18,8 +18,9 @@
 #include "scaling/owners.h"
 #include "scaling/training.h"
 
-/* How a tensor travels: together with others of its kind, or by itself where the codec loses something. The
- * trainer names fp32 for biases, loss and errors; small weights get it from the library, in other buckets. */
+/* How a tensor travels: together with others of its kind, or by itself where the codec loses
+ * something. The trainer names fp32 for biases, loss and errors; small weights get it from the
+ * library, in other buckets. */
 typedef enum tensor_kind { KIND_SHARED, KIND_SMALL, KIND_ALONE } tensor_kind_t;
 
 typedef struct tensor {
@@ -27,7 +28,8 @@ typedef struct tensor {
     double        count; /* 0: there is none */
 } tensor_t;
 
-/* Gradients of the layers below `from`, from the last to the first; 2 tensors of each, then loss and errors. */
+/* Gradients of the layers below `from`, from the last to the first; 2 tensors of each, then loss
+ * and errors. */
 typedef struct buckets {
     size_t from;
     double filled[KIND_ALONE]; /* values of the bucket that is open, by kind */
@@ -221,8 +223,8 @@ typedef struct passes {
     int    returns; /* there are layers below, which need the gradients */
 } passes_t;
 
-/* Passes of groups of so many ranks: each group makes as many as it has ranks, but none without examples.
- * The first ranks have the remainder of the batch, so a group's first rank has most. */
+/* Passes of groups of so many ranks: each group makes as many as it has ranks, but none without
+ * examples. The first ranks have the remainder of the batch, so a group's first rank has most. */
 static double number_of_passes(const builder_t *b, int group)
 {
     const double each = floor(b->all / b->ranks), more = fmod(b->all, b->ranks);
@@ -302,8 +304,8 @@ static void layer_exchanges(builder_t *b, const passes_t *passes, divided_t *div
     divided->share = builder_exchange(b, TW_OPERATION_ALLGATHER, 2.0 * passes->rows, "", "losses");
 }
 
-/* Forward, loss and backward of a pass. A layer's gradient by its inputs, half of the work, is added up
- * while that by its weights is computed. */
+/* Forward, loss and backward of a pass. A layer's gradient by its inputs, half of the work, is
+ * added up while that by its weights is computed. */
 static void split_pass(builder_t *b, const passes_t *passes, const divided_t *divided)
 {
     const training_t *t = b->t;

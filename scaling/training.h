@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scaling/training.h - a training step as layers, from which the computations and collectives of a step
- * follow for any number of ranks and any way of dividing the work: what thinwire-train does.
+ * scaling/training.h - a training step as layers, from which the computations and collectives of a
+ * step follow for any number of ranks and any way of dividing the work: what thinwire-train does.
  */
 #ifndef SCALING_TRAINING_H
 #define SCALING_TRAINING_H
@@ -9,7 +9,8 @@
 
 #include "scaling/workload.h"
 
-/* Who computes what: data parallel, or the dense layers split, in passes (S4 section 4, <thinwire/hybrid.h>). */
+/* Who computes what: data parallel, or the dense layers split, in passes (S4 section 4,
+ * <thinwire/hybrid.h>). */
 typedef enum scheme_kind { SCHEME_DATA, SCHEME_A, SCHEME_B, SCHEME_C, SCHEME_GROUP } scheme_kind_t;
 
 typedef struct scheme {
@@ -24,9 +25,10 @@ int scheme_parse(scheme_t *scheme, const char *text, size_t length, char *why, s
 
 /** The step of a training on so many ranks: its items take fixed times.
  * @param batch   examples of all ranks
- * @param lossy   the codec of gradients loses something: each tensor of weights travels on its own, the
- *                others as fp32
- * @param [out] work  name and ranks are those of *of, which must outlive it; release with workload_free()
+ * @param lossy   the codec of gradients loses something: each tensor of weights travels on its own,
+ *                the others as fp32
+ * @param [out] work  name and ranks are those of *of, which must outlive it; release with
+ *                    workload_free()
  * @return 1, or 0 with one line in why: out of memory, a scheme that cannot be. */
 int training_step(const workload_t *of, const scheme_t *scheme, int ranks, double batch, int lossy,
                   workload_t *work, char *why, size_t why_size);

@@ -3,9 +3,9 @@
  *
  * A real codec gets kernels that only let time pass. What the library does with values itself is
  * caught when the player is linked (--wrap): copies that begin or end among the values, or in the
- * memory that a node shares, and sums take the time of their bytes at the rate inside a node; copies
- * of anything else are made. The nodes' memory is mapped among the values, and its pages stay unused
- * but for the flags in it. The buffers are a few pages, mapped again and again.
+ * memory that a node shares, and sums take the time of their bytes at the rate inside a node;
+ * copies of anything else are made. The nodes' memory is mapped among the values, and its pages
+ * stay unused but for the flags in it. The buffers are a few pages, mapped again and again.
  */
 #include "config.h"
 
@@ -20,8 +20,8 @@
 #include "simulation/codecs.h"
 #include "simulation/world.h"
 
-/* PIECES: mappings of one buffer. SHARED: more than a rank maps of its node's memory: that depends on
- * the ranks of a node. SMALL: bytes of a copy that is made wherever it is. */
+/* PIECES: mappings of one buffer. SHARED: more than a rank maps of its node's memory: that depends
+ * on the ranks of a node. SMALL: bytes of a copy that is made wherever it is. */
 #define FOLD   ((size_t)2 << 20)
 #define SHARED ((size_t)64 << 20)
 enum { PIECES = 4096, MADE = 2 * TW_FACTS_CODECS, SMALL = 64 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * simulation/events.h - simulated time: events in the order of their times, and ranks that run one at a
- * time, each on a stack of its own.
+ * simulation/events.h - simulated time: events in the order of their times, and ranks that run one
+ * at a time, each on a stack of its own.
  */
 #ifndef SIMULATION_EVENTS_H
 #define SIMULATION_EVENTS_H
@@ -12,8 +12,8 @@ typedef void event_call_t(void *context, uint64_t number);
 /** Simulated seconds since the begin. */
 double event_now(void);
 
-/** call(context, number) at that time, which is not past; of those of one time, in this order. It must
- * not wait. */
+/** call(context, number) at that time, which is not past; of those of one time, in this order. It
+ * must not wait. */
 void event_at(double time, event_call_t *call, void *context, uint64_t number);
 
 /** Run main(rank) for all ranks, from time 0 on. @return 1; 0: some wait, and nothing will come. */

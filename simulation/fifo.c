@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * simulation/fifo.c - a world of our own: the MPI calls of the transport (link/mpi_ops.h) between ranks
- * of one process, over the links of links.h.
+ * simulation/fifo.c - a world of our own: the MPI calls of the transport (link/mpi_ops.h) between
+ * ranks of one process, over the links of links.h.
  *
  * What a message costs its ends is added to the rank's work as it posts it, or has received it, and
  * passes before it looks at anything again. A batch that was tested in vain wakes its rank when the
- * last of its messages will be complete, so nobody polls. Handles of requests are numbers; no handle
- * reaches an MPI library. Collectives are those of setting up, and take no time.
+ * last of its messages will be complete, so nobody polls. Handles of requests are numbers; no
+ * handle reaches an MPI library. Collectives are those of setting up, and take no time.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * simulation/links.c - see links.h. A link is reserved when a message's head reaches it, which is an
- * event; so links are reserved in the order of simulated time.
+ * simulation/links.c - see links.h. A link is reserved when a message's head reaches it, which is
+ * an event; so links are reserved in the order of simulated time.
  */
 #include "config.h"
 
@@ -11,7 +11,8 @@
 #include "simulation/links.h"
 #include "simulation/world.h"
 
-/* Of a message, between different groups: out of a node, out of its group, into the other, into a node. */
+/* Of a message, between different groups: out of a node, out of its group, into the other, into a
+ * node. */
 enum { HOPS = 4 };
 
 typedef struct wire {

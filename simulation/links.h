@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * simulation/links.h - how long messages take: each link carries one after the other, in the order in
- * which they reach it.
+ * simulation/links.h - how long messages take: each link carries one after the other, in the order
+ * in which they reach it.
  *
- * A message between nodes takes the sender node's link, that out of its group and that into the other
- * (where groups have fewer of them than nodes), and the receiver node's; inside a node, what leaves one
- * rank and what enters the other. Its head goes on as soon as a link is free; its tail comes the time of
- * its bytes after it on the slowest.
+ * A message between nodes takes the sender node's link, that out of its group and that into the
+ * other (where groups have fewer of them than nodes), and the receiver node's; inside a node, what
+ * leaves one rank and what enters the other. Its head goes on as soon as a link is free; its tail
+ * comes the time of its bytes after it on the slowest.
  */
 #ifndef SIMULATION_LINKS_H
 #define SIMULATION_LINKS_H
@@ -19,8 +19,8 @@ typedef struct parcel {
     uint32_t bytes, number, sender;
 } parcel_t;
 
-/* sent: the sender's link is free again; arrived: all is there. Called when it is known when that will
- * be, which is not later. */
+/* sent: the sender's link is free again; arrived: all is there. Called when it is known when that
+ * will be, which is not later. */
 typedef void link_call_t(const parcel_t *parcel, double when);
 
 void links_open(const script_t *script, link_call_t *sent, link_call_t *arrived);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * simulation/play.c - see play.h.
  *
- * While the program computes, the library goes on as with THINWIRE_PROGRESS=thread on the program's own
- * core: as soon as something has come, it is dealt with, and computing takes that much longer. Of a
- * loop the first rounds are played; the others are taken to be like the later half of those.
+ * While the program computes, the library goes on as with THINWIRE_PROGRESS=thread on the program's
+ * own core: as soon as something has come, it is dealt with, and computing takes that much longer.
+ * Of a loop the first rounds are played; the others are taken to be like the later half of those.
  */
 #include "config.h"
 
@@ -295,7 +295,8 @@ void play_open(const script_t *given)
         const int                all =
             x->operation == TW_OPERATION_ALLGATHER || x->operation == TW_OPERATION_ALLTOALL;
 
-        most     = fmax(most, x->count * (double)tw_dtype_size(x->codec.dtype) * (all ? given->ranks : 1.0));
+        most     = fmax(most,
+                        x->count * (double)tw_dtype_size(x->codec.dtype) * (all ? given->ranks : 1.0));
         codec[i] = codec_make(context, &x->codec);
         if (codec[i] == NULL) {
             world_fail("there is no codec '%s'", x->codec.spec);

@@ -6,7 +6,8 @@
 
 #include "scaling/script.h"
 
-/** Before the ranks begin. Ends the process, with one line, if the script asks for what is too large. */
+/** Before the ranks begin. Ends the process, with one line, if the script asks for what is too
+ * large. */
 void play_open(const script_t *script);
 
 /** One rank, from begin to end. */

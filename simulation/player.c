@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * simulation/player.c - the program that thinwire scale --simulate starts: plays a script, and prints
- * what its third step took.
+ * simulation/player.c - the program that thinwire scale --simulate starts: plays a script, and
+ * prints what its third step took.
  *
  * usage: thinwire-player [SCRIPT]; without one, on a platform of SimGrid: what that is
  */

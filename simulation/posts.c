@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * simulation/posts.c - see posts.h. Posts lie in pieces that never move; what is not matched hangs in
- * a table of lists, each in the order of posting.
+ * simulation/posts.c - see posts.h. Posts lie in pieces that never move; what is not matched hangs
+ * in a table of lists, each in the order of posting.
  */
 #include "config.h"
 

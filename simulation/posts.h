@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * simulation/posts.h - what is posted: sends, receives, and messages under way, which are matched by
- * their ends and tag, those of one tag in the order of posting.
+ * simulation/posts.h - what is posted: sends, receives, and messages under way, which are matched
+ * by their ends and tag, those of one tag in the order of posting.
  */
 #ifndef SIMULATION_POSTS_H
 #define SIMULATION_POSTS_H
@@ -39,7 +39,8 @@ uint32_t post_new(void);
 post_t  *post_at(uint32_t index);
 void     post_free(uint32_t index);
 
-/** The oldest of the other kind with these ends and tag, or POST_NONE: then the given one is kept. */
+/** The oldest of the other kind with these ends and tag, or POST_NONE: then the given one is
+ * kept. */
 uint32_t post_match(int kind, uint32_t index, int from, int to, int tag);
 
 #endif /* SIMULATION_POSTS_H */

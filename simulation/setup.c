@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * simulation/setup.c - see setup.h. A rank starts one at a time on each communicator, and waits for it.
+ * simulation/setup.c - see setup.h. A rank starts one at a time on each communicator, and waits for
+ * it.
  */
 #include "config.h"
 

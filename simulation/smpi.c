@@ -2,9 +2,9 @@
  * simulation/smpi.c - the world of a SimGrid platform: its own network, hosts and MPI (SMPI), under
  * smpirun without private globals, so that all ranks share those of the player.
  *
- * A test costs simulated time or none; so a rank that has looked in vain waits for any of the messages
- * that it looked at. What comes through a node's memory cannot be waited for: that is looked at now
- * and then.
+ * A test costs simulated time or none; so a rank that has looked in vain waits for any of the
+ * messages that it looked at. What comes through a node's memory cannot be waited for: that is
+ * looked at now and then.
  */
 #include "config.h"
 

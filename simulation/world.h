@@ -13,8 +13,8 @@
 
 #define WORLD_EVER INFINITY
 
-/** Let all ranks of a script run play(). @return 1 on the one place where the results may be printed,
- * 0 elsewhere; an exit on failure, after one line. */
+/** Let all ranks of a script run play(). @return 1 on the one place where the results may be
+ * printed, 0 elsewhere; an exit on failure, after one line. */
 int world_run(const script_t *script, void (*play)(int rank));
 
 int          world_rank(void);
@@ -23,13 +23,13 @@ tw_mpi_ops_t world_ops(void);
 
 double world_now(void);
 
-/** The rank works for so long. The second may put that off until the rank looks for messages, or works
- * by the first. */
+/** The rank works for so long. The second may put that off until the rank looks for messages, or
+ * works by the first. */
 void world_work(double seconds);
 void world_code(double seconds);
 
-/** It waits until something may have come for it, or until then, whatever is first. polls: what it waits
- * for may come through its node's memory. */
+/** It waits until something may have come for it, or until then, whatever is first. polls: what it
+ * waits for may come through its node's memory. */
 void world_idle(double until, int polls);
 
 /** Something moved, which ranks of its node may wait for in shared memory. */

@@ -8,7 +8,8 @@
 
 #include <check.h>
 
-/* Check writes down where each check is that holds, so that a crash can be told; once is enough for those of a loop. */
+/* Check writes down where each check is that holds, so that a crash can be told; once is enough for
+ * those of a loop. */
 void test_mark(const char *file, int line);
 #define _mark_point(file, line) test_mark(file, line)
 

@@ -23,7 +23,7 @@
 #define DEFAULT_CODECS "fp32,bitpack:2,tree8,onebit"
 #define DEFAULT_MIN    ((size_t)4 << 10)
 #define DEFAULT_MAX    ((size_t)16 << 20)
-#define LARGEST        ((size_t)8 << 30) /* bytes: an int counts the float32 values of an MPI call */
+#define LARGEST        ((size_t)8 << 30) /* bytes: an int counts the floats of an MPI call */
 #define ROW_BUDGET     0.4               /* seconds for a codec, with MPI's share */
 
 typedef struct collective_arguments {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/bench_operations.h - one collective on one shape of buffers, by native MPI, by thinwire, and
- * exactly.
+ * tools/bench_operations.h - one collective on one shape of buffers, by native MPI, by thinwire,
+ * and exactly.
  */
 #ifndef TOOLS_BENCH_OPERATIONS_H
 #define TOOLS_BENCH_OPERATIONS_H

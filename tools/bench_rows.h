@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/bench_rows.h - the rows of thinwire bench codec and bench/other_codecs.c: on the screen, as JSON, as bars.
+ * tools/bench_rows.h - the rows of thinwire bench codec and bench/other_codecs.c: on the screen, as
+ * JSON, as bars.
  */
 #ifndef TOOLS_BENCH_ROWS_H
 #define TOOLS_BENCH_ROWS_H

@@ -8,8 +8,8 @@
 
 #include "tools/job.h"
 
-/* Before the work: whether there is a gnuplot and the path (NULL: nothing will be drawn) can be written;
- * rank 0 says what is wrong. @return 1 if all is well. */
+/* Before the work: whether there is a gnuplot and the path (NULL: nothing will be drawn) can be
+ * written; rank 0 says what is wrong. @return 1 if all is well. */
 int gnuplot_begin(const job_t *job, const char *path);
 
 /* Draw a script, which has no terminal's output set, as the file, and close it; NULL is a failure.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/plan.c - thinwire plan: how a network would best be divided over the ranks of a machine that is
- * known by its speeds, by the arithmetic of S4 (section 4, footnote 4) and S1, and the predictions of
- * scaling/.
+ * tools/plan.c - thinwire plan: how a network would best be divided over the ranks of a machine
+ * that is known by its speeds, by the arithmetic of S4 (section 4, footnote 4) and S1, and the
+ * predictions of scaling/.
  */
 #include "config.h"
 
@@ -45,8 +45,8 @@ static double link_rate(const plan_t *plan)
 }
 
 /* Footnote 4 of S4: what a rank computes of an example by its units, and the time of the example's
- * inputs on a link. And of a step: the gradients of an all-reduce in two passes, against the inputs of
- * all examples and their gradients. */
+ * inputs on a link. And of a step: the gradients of an all-reduce in two passes, against the inputs
+ * of all examples and their gradients. */
 static void layer_row(const plan_t *plan, const training_layer_t *layer, report_t *report)
 {
     const double inputs = layer->weights / layer->units, ranks = plan->ranks;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/plan_advice.h - which scheme and codecs thinwire plan advises: the shortest step that fits into
- * a rank's memory.
+ * tools/plan_advice.h - which scheme and codecs thinwire plan advises: the shortest step that fits
+ * into a rank's memory.
  */
 #ifndef TOOLS_PLAN_ADVICE_H
 #define TOOLS_PLAN_ADVICE_H

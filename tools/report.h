@@ -20,7 +20,8 @@ typedef struct report {
  * @return 1 if all is well. */
 int report_begin(report_t *report, const job_t *job, const char *path);
 
-/* The same for another file that rank 0 writes at the end (NULL: none); nothing is left. Collective. */
+/* The same for another file that rank 0 writes at the end (NULL: none); nothing is left.
+ * Collective. */
 int report_try(const job_t *job, const char *option, const char *path);
 
 /* Append one row; takes the reference. */

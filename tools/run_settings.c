@@ -151,8 +151,9 @@ static tw_context_t *create_context(const job_t *job)
     return ctx;
 }
 
-/* A codec for one type of elements at least. Of a spec that is wrong for several types the last one's reason is told:
- * bitpack:9 is beyond the 8 bytes of a double, not only beyond a float's 4. */
+/* A codec for one type of elements at least. Of a spec that is wrong for several types the last
+ * one's reason is told: bitpack:9 is beyond the 8 bytes of a double, not only beyond a float's
+ * 4. */
 static int check_codec(run_t *run, tw_context_t *ctx)
 {
     const char *spec  = run_setting("THINWIRE_CODEC");

@@ -91,8 +91,8 @@ static tw_status_t order_exchange(drawing_t *d, tw_round_t **rounds_p)
     return status;
 }
 
-/* The GPUs that this process sees, by bus, as every rank may call its own GPU 0; with the name of the part
- * that CUDA_VISIBLE_DEVICES names. */
+/* The GPUs that this process sees, by bus, as every rank may call its own GPU 0; with the name of
+ * the part that CUDA_VISIBLE_DEVICES names. */
 static void own_devices(const tw_node_t *node, const char *visible, char *text, size_t size)
 {
     const char *part = visible != NULL ? visible + strspn(visible, " \t") : "";
@@ -163,8 +163,8 @@ int topology_gather(const job_t *job, tw_context_t *ctx, const topology_options_
     return well;
 }
 
-/* Alone, this process's binding is that of all ranks, who then divide it. Under mpirun each has said its
- * own. */
+/* Alone, this process's binding is that of all ranks, who then divide it. Under mpirun each has
+ * said its own. */
 static tw_status_t place_ranks(const topology_seat_t *seats, drawing_t *d, tw_place_t **places_p)
 {
     tw_rank_t  *facts = calloc((size_t)d->ranks, sizeof(*facts));

@@ -26,8 +26,9 @@ typedef struct topology_seat {
     char devices[2048]; /* what it sees, as tw_rank_t has it */
 } topology_seat_t;
 
-/* Of all ranks on this machine, to the first one, which frees *seats_p; NULL elsewhere, and where they
- * are not asked for: under --xml, --ranks, or with one rank. Collective. 0: out of memory, said. */
+/* Of all ranks on this machine, to the first one, which frees *seats_p; NULL elsewhere, and where
+ * they are not asked for: under --xml, --ranks, or with one rank. Collective. 0: out of memory,
+ * said. */
 int topology_gather(const job_t *job, tw_context_t *ctx, const topology_options_t *options,
                     topology_seat_t **seats_p);
 
@@ -56,8 +57,8 @@ int topology_first_user(const drawing_t *d, const tw_part_t *part);
 /* "same switch", "same package", ... */
 const char *topology_distance(tw_distance_t distance);
 
-/* Whether a rank's GPU is at another package than its cores or its network interface, and a line that
- * says so. */
+/* Whether a rank's GPU is at another package than its cores or its network interface, and a line
+ * that says so. */
 int topology_warning(const drawing_t *d, int rank, char *text, size_t size);
 
 /* The part's line without its ranks: "GPU 0  0000:34:00.0  Tesla V100". */
@@ -69,7 +70,8 @@ void topology_list(const int *numbers, int count, char *text, size_t size);
 void    topology_print(const drawing_t *d);
 json_t *topology_json(const drawing_t *d);
 
-/* All of --topology; seats: of topology_gather(). 1 if all went well; what did not was said in one line.
+/* All of --topology; seats: of topology_gather(). 1 if all went well; what did not was said in one
+ * line.
  */
 int topology_show(const job_t *job, tw_context_t *ctx, const topology_options_t *options,
                   const topology_seat_t *seats, report_t *report);

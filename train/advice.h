@@ -9,10 +9,10 @@
 #include "command/problem.h"
 #include "train/options.h"
 
-/** Read the file of --plan on rank 0 and set model, batch, scheme and codec of all ranks by it. Collective,
- * with the same options everywhere.
- * @return the same on all ranks: 0, or -1 with the problem set: no file, no advice in it, other ranks than
- *         it is for, an option beside it that it decides. */
+/** Read the file of --plan on rank 0 and set model, batch, scheme and codec of all ranks by it.
+ * Collective, with the same options everywhere.
+ * @return the same on all ranks: 0, or -1 with the problem set: no file, no advice in it, other
+ *         ranks than it is for, an option beside it that it decides. */
 int tw_advice_take(tw_train_options_t *options, MPI_Comm comm, tw_problem_t *problem);
 
 #endif /* TW_TRAIN_ADVICE_H */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/calibration.h - T of AWP from a monitoring run (S0, section V-A): the mean change rate of the
- * norms of weights, over all layers and steps, until the test error drops for the first time.
+ * train/calibration.h - T of AWP from a monitoring run (S0, section V-A): the mean change rate of
+ * the norms of weights, over all layers and steps, until the test error drops for the first time.
  *
- * Groups, norms and rates are those of AWP with group=layer and norm=master (thinwire/precision.h): the
- * first norm of a group has no rate. A rate from a norm of 0 that grows is infinite; it is left out.
+ * Groups, norms and rates are those of AWP with group=layer and norm=master (thinwire/precision.h):
+ * the first norm of a group has no rate. A rate from a norm of 0 that grows is infinite; it is left
+ * out.
  */
 #ifndef TW_TRAIN_CALIBRATION_H
 #define TW_TRAIN_CALIBRATION_H
@@ -30,7 +31,8 @@ typedef struct tw_calibration_config {
     tw_exec_t          exec;
 } tw_calibration_config_t;
 
-/** Weights must travel in fp32, where they do. config is copied, what it points to must live as long.
+/** Weights must travel in fp32, where they do. config is copied, what it points to must live as
+ * long.
  * @return 0, or -1 with the problem set. */
 int tw_calibration_create(tw_calibration_t **calibration_p, const tw_calibration_config_t *config,
                           tw_problem_t *problem);
@@ -38,11 +40,13 @@ int tw_calibration_create(tw_calibration_t **calibration_p, const tw_calibration
 /** NULL is allowed. */
 void tw_calibration_destroy(tw_calibration_t *calibration);
 
-/** Weights are updated by one more step. Collective; with owners, while no weights are on their way.
+/** Weights are updated by one more step. Collective; with owners, while no weights are on their
+ * way.
  * @return 0, or -1 with the problem set. */
 int tw_calibration_observe(tw_calibration_t *calibration, tw_problem_t *problem);
 
-/** The test that ends the monitoring: the first with fewer errors than the one before it. NULL: none. */
+/** The test that ends the monitoring: the first with fewer errors than the one before it. NULL:
+ * none. */
 const tw_evaluation_t *tw_calibration_drop(const tw_evaluations_t *evaluations);
 
 typedef struct tw_calibration_facts {

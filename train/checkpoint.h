@@ -6,13 +6,13 @@
  *     header: see checkpoint_inside.h; names are NUL-padded
  *     records of the epochs done, and one of the epoch under way
  *     evaluations: see evaluations.h
- *     per tensor, layer by layer, whole: values, then momentum (float32, as the machine writes them)
- *     running statistics of batch normalisation (float32)
- *     with AWP, of each group of weights 35 doubles: tw_precision_save(), 31 steps at which bits rose
- *     residuals: tw_buckets_save() or tw_weights_save(), for codecs with error feedback
+ *     per tensor, layer by layer, whole: values, then momentum (float32, as the machine writes
+ *     them) running statistics of batch normalisation (float32)
+ *     with AWP, of each group of weights 35 doubles: tw_precision_save(), 31 steps at which bits
+ *     rose residuals: tw_buckets_save() or tw_weights_save(), for codecs with error feedback
  *     check sum of all that stands before
- * Nothing in it depends on how the ranks share the work, on who updates, or on what computes, but for the residuals,
- * which any number of ranks can take up.
+ * Nothing in it depends on how the ranks share the work, on who updates, or on what computes, but
+ * for the residuals, which any number of ranks can take up.
  */
 #ifndef TW_TRAIN_CHECKPOINT_H
 #define TW_TRAIN_CHECKPOINT_H

@@ -25,14 +25,15 @@ typedef struct tw_checkpoint_header {
 /** What the file of this run would begin with now. */
 void tw_checkpoint_header_fill(const tw_training_t *t, tw_checkpoint_header_t *header);
 
-/** Open a checkpoint and read its header, on one rank: it is one of ours, its check sum holds, and all that
- * decides what comes next is what it is in this run, but for the number of ranks.
+/** Open a checkpoint and read its header, on one rank: it is one of ours, its check sum holds, and
+ * all that decides what comes next is what it is in this run, but for the number of ranks.
  * @param [out] stream_p  behind the header; to be closed if not NULL, whatever is returned.
  * @param [out] body_p    bytes of the file before the check sum. */
 int tw_checkpoint_open(const tw_training_t *t, const char *path, FILE **stream_p, uint64_t *body_p,
                        tw_checkpoint_header_t *header, tw_problem_t *problem);
 
-/** Check sum of the first `bytes` bytes of a stream; the position is behind them. -1: they cannot be read. */
+/** Check sum of the first `bytes` bytes of a stream; the position is behind them. -1: they cannot
+ * be read. */
 int tw_checkpoint_sum(FILE *stream, uint64_t bytes, uint64_t *sum_p);
 
 /** "--checkpoint PATH: HOW"; -1. */
@@ -44,8 +45,8 @@ int tw_checkpoint_damaged(const char *path, const char *how, tw_problem_t *probl
 void tw_checkpoint_read_bcast(const tw_training_t *t, void *array, size_t bytes, FILE *stream,
                               int *bad_p);
 
-/** Values and momentum of all tensors, and running statistics. Collective; write errors stay in the stream's
- * error flag. */
+/** Values and momentum of all tensors, and running statistics. Collective; write errors stay in the
+ * stream's error flag. */
 int tw_checkpoint_write_tensors(tw_training_t *t, FILE *stream, tw_problem_t *problem);
 
 /** The same, read: values into the parameters, momentum where it is kept. Collective.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/checkpoint_tensors.c - tensors between a checkpoint, which has them whole, and the ranks, which share
- * some of them: rank 0 writes and reads pieces of bounded size.
+ * train/checkpoint_tensors.c - tensors between a checkpoint, which has them whole, and the ranks,
+ * which share some of them: rank 0 writes and reads pieces of bounded size.
  */
 #include "config.h"
 
@@ -139,8 +139,8 @@ static void read_whole(const tw_training_t *t, float *array, size_t n, tw_pieces
 
 /* ---- all of them ---------------------------------------------------------------------------- */
 
-/* The k-th of what the file has of tensors, values (which: 0) and momentum (1) of each, in the order of
- * layers, however they are laid out here. NULL: there are no more. */
+/* The k-th of what the file has of tensors, values (which: 0) and momentum (1) of each, in the
+ * order of layers, however they are laid out here. NULL: there are no more. */
 static const tw_param_t *tensor_of_file(const tw_training_t *t, size_t k, int *which_p)
 {
     static const tw_param_role_t roles[] = {TW_WEIGHT, TW_GAMMA, TW_BIAS, TW_BETA};
@@ -159,8 +159,8 @@ static const tw_param_t *tensor_of_file(const tw_training_t *t, size_t k, int *w
     return NULL;
 }
 
-/* Where this rank has values or momentum of a tensor; what owners elsewhere have of it passes through
- * where the gradient is. */
+/* Where this rank has values or momentum of a tensor; what owners elsewhere have of it passes
+ * through where the gradient is. */
 static float *place_of(const tw_training_t *t, const tw_param_t *p, int which, int owned)
 {
     return owned        ? t->params.gradient + p->first
@@ -219,8 +219,9 @@ void tw_checkpoint_read_bcast(const tw_training_t *t, void *array, size_t bytes,
     }
 }
 
-/* Values, momentum and running statistics; what owners elsewhere keep of momentum they take from where
- * the gradients are, as they take values from those of the parameters when the run goes on. */
+/* Values, momentum and running statistics; what owners elsewhere keep of momentum they take from
+ * where the gradients are, as they take values from those of the parameters when the run goes
+ * on. */
 static int read_all(tw_training_t *t, tw_pieces_t *pieces, FILE *stream, int *bad_p,
                     tw_problem_t *problem)
 {

@@ -39,7 +39,8 @@ static const char *end_of_part(const char *part)
     return comma != NULL ? comma : part + strlen(part);
 }
 
-/* A word before '=' where no codec's options can stand, which begin at a colon; NULL if there is none. */
+/* A word before '=' where no codec's options can stand, which begin at a colon; NULL if there is
+ * none. */
 static const char *unknown_class(const char *begin, const char *end, size_t *length_p)
 {
     const char *colon = memchr(begin, ':', (size_t)(end - begin));

@@ -13,8 +13,8 @@ static int open_host(tw_backend_t **backend_p, const tw_device_wish_t *wish, tw_
     return tw_backend_host(backend_p, wish->kernels, (int)wish->options->threads, problem);
 }
 
-/* The library tells what is wrong with a number, and agrees on it. With auto all ranks have a device, or
- * none has, and *found is why. */
+/* The library tells what is wrong with a number, and agrees on it. With auto all ranks have a
+ * device, or none has, and *found is why. */
 static int open_own(tw_backend_t **backend_p, const tw_device_wish_t *wish, tw_problem_t *found,
                     tw_problem_t *problem)
 {

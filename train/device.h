@@ -20,8 +20,8 @@ typedef struct tw_device_wish {
     const tw_train_options_t   *options;
 } tw_device_wish_t;
 
-/** Open what --device asks for. With auto, a rank that has no device makes all of them compute on the
- * processor, and says why in one line. Collective.
+/** Open what --device asks for. With auto, a rank that has no device makes all of them compute on
+ * the processor, and says why in one line. Collective.
  * @return 0, or -1 with the problem set on one rank at least. */
 int tw_device_open(tw_backend_t **backend_p, const tw_device_wish_t *wish, tw_problem_t *problem);
 

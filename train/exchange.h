@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/exchange.h - how gradients of what every rank has are added up: in buckets with a codec, by an
- * MPI_Allreduce per layer, or to the owners of the weights.
+ * train/exchange.h - how gradients of what every rank has are added up: in buckets with a codec, by
+ * an MPI_Allreduce per layer, or to the owners of the weights.
  *
  * Per step: tw_exchange_ready() for each layer whose gradients are there, from the last to the
- * first, and at the end tw_exchange_finish(), after which all of them (where weights have owners: what
- * this rank owns of them), and the two numbers of tw_exchange_extra(), hold the sum over the ranks, the
- * same bits on each.
+ * first, and at the end tw_exchange_finish(), after which all of them (where weights have owners:
+ * what this rank owns of them), and the two numbers of tw_exchange_extra(), hold the sum over the
+ * ranks, the same bits on each.
  */
 #ifndef TW_TRAIN_EXCHANGE_H
 #define TW_TRAIN_EXCHANGE_H

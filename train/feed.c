@@ -57,9 +57,9 @@ void tw_order_draw(uint32_t *order, size_t n, uint64_t seed, uint64_t epoch)
 
 /* ---- what is done to the images ------------------------------------------------------------ */
 
-/* The list that the model's keys mean, where neither the model nor the command line has one. Images of
- * different sizes become those that the model is made for: a crop of 7/8 of the shorter side (S4, 224
- * of 256). */
+/* The list that the model's keys mean, where neither the model nor the command line has one. Images
+ * of different sizes become those that the model is made for: a crop of 7/8 of the shorter side
+ * (S4, 224 of 256). */
 static void usual_list(const tw_feed_t *feed, const tw_network_t *net, char *text, size_t size)
 {
     const size_t side = net->input.h > net->input.w ? net->input.h : net->input.w;

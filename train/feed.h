@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * train/feed.h - the images of a run: which ones a batch has, and that they are prepared in time.
  *
- * Which images batch s holds is a function of (seed, epoch, s) alone (S2, slide 22). A feed knows the
- * order in which a run trains and tests, so it has the batches after the one at hand prepared, across
- * epochs too. A batch that comes otherwise than foreseen costs time and nothing else.
+ * Which images batch s holds is a function of (seed, epoch, s) alone (S2, slide 22). A feed knows
+ * the order in which a run trains and tests, so it has the batches after the one at hand prepared,
+ * across epochs too. A batch that comes otherwise than foreseen costs time and nothing else.
  */
 #ifndef TW_TRAIN_FEED_H
 #define TW_TRAIN_FEED_H
@@ -20,8 +20,8 @@
 
 typedef struct tw_feed tw_feed_t;
 
-/** Open --data, settle what is done to the images, and make the network fit to them. Local: every rank
- * does the same. @return 0, or -1 with the problem set. */
+/** Open --data, settle what is done to the images, and make the network fit to them. Local: every
+ * rank does the same. @return 0, or -1 with the problem set. */
 int tw_feed_create(tw_feed_t **feed_p, const tw_train_options_t *options, tw_network_t *network,
                    tw_problem_t *problem);
 
@@ -63,12 +63,12 @@ typedef struct tw_feed_config {
 /** Begin to prepare. @return 0, or -1 with the problem set. */
 int tw_feed_start(tw_feed_t *feed, const tw_feed_config_t *config, tw_problem_t *problem);
 
-/** The least transfer index of the training images: in front of it are operations that the device does
- * not do. 0 for the processor. */
+/** The least transfer index of the training images: in front of it are operations that the device
+ * does not do. 0 for the processor. */
 size_t tw_feed_transfer_least(const tw_feed_t *feed);
 
-/** Prepare with so many threads, and move images after so many operations, from the next batch on that
- * is posted. @return 0, or -1 with the problem set. */
+/** Prepare with so many threads, and move images after so many operations, from the next batch on
+ * that is posted. @return 0, or -1 with the problem set. */
 int tw_feed_set(tw_feed_t *feed, int threads, int transfer, tw_problem_t *problem);
 
 /* A batch of the run. */
@@ -89,7 +89,8 @@ uint32_t tw_feed_image(tw_feed_t *feed, tw_feed_batch_t batch, size_t place);
 uint32_t tw_feed_label(const tw_feed_t *feed, tw_subset_t part, uint32_t image);
 
 /** This rank's share of a batch.
- * @param [out] out  [share][c][h][w], in memory of the device. @return 0, or -1 with the problem set. */
+ * @param [out] out  [share][c][h][w], in memory of the device. @return 0, or -1 with the problem
+ *                   set. */
 int tw_feed_take(tw_feed_t *feed, tw_feed_batch_t batch, float *out, tw_problem_t *problem);
 
 /** One image as the network gets it in an epoch, by the calling thread.
@@ -104,8 +105,8 @@ void tw_feed_shuffle(tw_feed_t *feed, uint64_t permutation);
 /** Totals of the loader; zeros before tw_feed_start(). */
 void tw_feed_facts(const tw_feed_t *feed, tw_pipeline_facts_t *facts);
 
-/** Broken images that this rank has replaced: how many, and the first `room` of them, subset << 32 |
- * index. */
+/** Broken images that this rank has replaced: how many, and the first `room` of them, subset << 32
+ * | index. */
 size_t tw_feed_broken(const tw_feed_t *feed, uint64_t *image, size_t room);
 
 /** The order of n images in an epoch. */

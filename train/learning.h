@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * train/learning.h - what operations take from the training images before the run: means.
  *
- * The ranks share the images out; sums are whole numbers, so the result is the same for any number of
- * ranks. It is kept in a file, $XDG_CACHE_HOME/thinwire/HASH.mean, per data set and list.
+ * The ranks share the images out; sums are whole numbers, so the result is the same for any number
+ * of ranks. It is kept in a file, $XDG_CACHE_HOME/thinwire/HASH.mean, per data set and list.
  */
 #ifndef TW_TRAIN_LEARNING_H
 #define TW_TRAIN_LEARNING_H

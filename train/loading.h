@@ -7,8 +7,8 @@
 
 #include "train/training.h"
 
-/** Prepare the batches of --epochs (1) or --steps and throw them away; print and write what that took.
- * Collective. @return 0, or -1 with the problem set on one rank at least, and printed. */
+/** Prepare the batches of --epochs (1) or --steps and throw them away; print and write what that
+ * took. Collective. @return 0, or -1 with the problem set on one rank at least, and printed. */
 int tw_loading_run(tw_training_t *t, int argc, char **argv, tw_problem_t *problem);
 
 /** Write the first training images of the run to --show-images. Collective. Same returns. */

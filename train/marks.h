@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/marks.h - when a device did what, by its own clock: for --trace and --profile. What the host
- * measures is how long it took to queue work.
+ * train/marks.h - when a device did what, by its own clock: for --trace and --profile. What the
+ * host measures is how long it took to queue work.
  *
  * Without marks, NULL, all calls do nothing.
  */
@@ -37,7 +37,8 @@ void tw_marks_destroy(tw_device_marks_t *marks);
 void tw_marks_begin(tw_device_marks_t *marks, tw_marked_t what, uint64_t step);
 void tw_marks_end(tw_device_marks_t *marks);
 
-/** The host has just waited for all that was queued: note its times. @return 0, or -1 with the problem set: a mark has failed. */
+/** The host has just waited for all that was queued: note its times. @return 0, or -1 with the
+ * problem set: a mark has failed. */
 int tw_marks_collect(tw_device_marks_t *marks, tw_problem_t *problem);
 
 /** "trunk forward" */

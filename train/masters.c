@@ -12,7 +12,8 @@
 
 #define TW_RAISES 31 /* that a group can have: of one bit each, from 1 to 32 */
 
-/* What a checkpoint has of a group: its rule, and after how many steps its bits were raised, then 0. */
+/* What a checkpoint has of a group: its rule, and after how many steps its bits were raised, then
+ * 0. */
 #define TW_MASTER_NUMBERS (TW_PRECISION_NUMBERS + TW_RAISES)
 
 typedef struct tw_master_group {
@@ -50,8 +51,8 @@ static const tw_weight_codec_t *codec_of(const tw_masters_t *m)
     return &m->config.codecs->weight;
 }
 
-/* What a tensor's group is called: as the tensor, so that residuals go from one arrangement to another;
- * with blocks, what stands before the last point of the layer's name. */
+/* What a tensor's group is called: as the tensor, so that residuals go from one arrangement to
+ * another; with blocks, what stands before the last point of the layer's name. */
 static void name_group(const tw_masters_t *m, const tw_param_t *p, char name[48])
 {
     const char *layer = m->config.network->layer[p->layer].name;
@@ -174,7 +175,8 @@ static const char *own_codec(const tw_masters_t *m, const tw_master_group_t *g)
     return codec != NULL ? codec : "";
 }
 
-/* Elements that stay with one owner; 0: any number. With several tensors in a group, all of them. */
+/* Elements that stay with one owner; 0: any number. With several tensors in a group, all of
+ * them. */
 static size_t unit_of(const tw_masters_t *m, const tw_master_group_t *g)
 {
     const tw_param_t *last = &m->config.params->param[g->param + g->params - 1];
@@ -331,7 +333,8 @@ int tw_masters_arrived(const tw_masters_t *m)
     return m == NULL || m->arrived == m->groups;
 }
 
-/* Gradients of groups from g on are final. A rank without examples has not waited for their weights. */
+/* Gradients of groups from g on are final. A rank without examples has not waited for their
+ * weights. */
 static int ready_groups(tw_masters_t *m, size_t g, tw_problem_t *problem)
 {
     tw_status_t status = TW_OK;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/masters.h - weights with owners (tw_weights_t): one rank, or every rank a share of them, holds
- * the masters and the optimizer's state; every rank computes with copies that travelled in a codec.
+ * train/masters.h - weights with owners (tw_weights_t): one rank, or every rank a share of them,
+ * holds the masters and the optimizer's state; every rank computes with copies that travelled in a
+ * codec.
  *
- * Groups: first all biases and parameters of normalisation, in fp32; then the weights of each layer,
- * or of each block of layers, in the order of the network. Split layers have no owners elsewhere.
+ * Groups: first all biases and parameters of normalisation, in fp32; then the weights of each
+ * layer, or of each block of layers, in the order of the network. Split layers have no owners
+ * elsewhere.
  *
- * Per step: tw_masters_need() before a layer is used, tw_masters_ready() when its gradient is final,
- * tw_masters_sum(), then the update by tw_masters_each(), tw_masters_adapt(), and tw_masters_send().
+ * Per step: tw_masters_need() before a layer is used, tw_masters_ready() when its gradient is
+ * final, tw_masters_sum(), then the update by tw_masters_each(), tw_masters_adapt(), and
+ * tw_masters_send().
  */
 #ifndef TW_TRAIN_MASTERS_H
 #define TW_TRAIN_MASTERS_H
@@ -45,8 +48,8 @@ int tw_masters_create(tw_masters_t **masters_p, const tw_masters_config_t *confi
 /** Collective; NULL is allowed. */
 void tw_masters_destroy(tw_masters_t *masters);
 
-/** The masters are what params->value holds from here on, on its owners, and copies of them start to
- * travel. Collective. */
+/** The masters are what params->value holds from here on, on its owners, and copies of them start
+ * to travel. Collective. */
 int tw_masters_begin(tw_masters_t *masters, tw_problem_t *problem);
 
 /** The weights of a layer, or of all layers, are waited for. */
@@ -75,7 +78,8 @@ typedef struct tw_master_piece {
 } tw_master_piece_t;
 
 /* NULL, weights without owners, is allowed in tw_masters_each(), _arrived(), _facts(), _codec(),
- * _observes(), _take_state(), _numbers() and _write_rule(): nothing to do, everything has arrived, zeros. */
+ * _observes(), _take_state(), _numbers() and _write_rule(): nothing to do, everything has arrived,
+ * zeros. */
 
 /** Every part of every tensor that this rank owns, until visit() returns something else than 0.
  * @return what it returned last. */
@@ -122,8 +126,8 @@ int tw_masters_observes(const tw_masters_t *masters);
 
 /* ---- checkpoints --------------------------------------------------------------------------- */
 
-/** Values (0) or optimizer state (1) of a tensor that has owners, from them, whole, to where its gradient
- * is, on every rank. Collective. */
+/** Values (0) or optimizer state (1) of a tensor that has owners, from them, whole, to where its
+ * gradient is, on every rank. Collective. */
 int tw_masters_collect(tw_masters_t *masters, const tw_param_t *param, int which,
                        tw_problem_t *problem);
 
@@ -131,8 +135,8 @@ int tw_masters_collect(tw_masters_t *masters, const tw_param_t *param, int which
  * tw_masters_begin() for values. Local. @return 0, or -1 with the problem set. */
 int tw_masters_take_state(tw_masters_t *masters, tw_problem_t *problem);
 
-/** How far AWP is, as so many doubles, 0 without it; and back. Restoring is collective, the numbers equal
- * on all ranks: -1 with the problem set where they cannot be. */
+/** How far AWP is, as so many doubles, 0 without it; and back. Restoring is collective, the numbers
+ * equal on all ranks: -1 with the problem set where they cannot be. */
 size_t tw_masters_numbers(const tw_masters_t *masters);
 void   tw_masters_write_rule(const tw_masters_t *masters, FILE *stream);
 int    tw_masters_restore_rule(tw_masters_t *masters, const double *numbers, tw_problem_t *problem);

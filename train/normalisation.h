@@ -21,7 +21,8 @@ typedef struct tw_normalisation {
     tw_comm_t       *comm;
 } tw_normalisation_t;
 
-/** Collective. exec: of the memory of statistics. @return 0, or -1 with the problem set; destroy it in both cases. */
+/** Collective. exec: of the memory of statistics. @return 0, or -1 with the problem set; destroy it
+ * in both cases. */
 int  tw_normalisation_create(tw_normalisation_t *norm, tw_comm_t *comm, const tw_network_t *network,
                              const tw_trunk_t *trunk, const tw_train_options_t *options,
                              uint64_t batch, const tw_exec_t *exec, tw_trace_t *trace,

@@ -67,8 +67,8 @@ typedef struct tw_train_options {
 int tw_train_options_parse(tw_train_options_t *options, int argc, char **argv,
                            tw_problem_t *problem);
 
-/** Look at options together, once more where they have changed since. @return 0, or -1 with the problem
- * set. */
+/** Look at options together, once more where they have changed since. @return 0, or -1 with the
+ * problem set. */
 int tw_train_options_check(tw_train_options_t *options, tw_problem_t *problem);
 
 /** What --help prints. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * train/profile.h - where the time of steps goes (S0, Tables II and III).
  *
- * At any time a rank is in one row. Time is added to a row where the rank leaves it, so the rows of a
- * rank add up to its steps. Without a profile, NULL, all calls do nothing.
+ * At any time a rank is in one row. Time is added to a row where the rank leaves it, so the rows of
+ * a rank add up to its steps. Without a profile, NULL, all calls do nothing.
  */
 #ifndef TW_TRAIN_PROFILE_H
 #define TW_TRAIN_PROFILE_H
@@ -47,8 +47,8 @@ tw_profile_row_t tw_profile_enter(tw_profile_t *profile, tw_profile_row_t row);
 /** The time since the last call was of that row; the row stays what it is. */
 void tw_profile_was(tw_profile_t *profile, tw_profile_row_t row);
 
-/** A step begins, in the rest; it ends, and has taken so long by another clock. What is between steps
- * is in no row. The first two steps prepare much: they count only until a third begins. */
+/** A step begins, in the rest; it ends, and has taken so long by another clock. What is between
+ * steps is in no row. The first two steps prepare much: they count only until a third begins. */
 int  tw_profile_begin(tw_profile_t *profile); /* 1: what came before is forgotten now */
 void tw_profile_end(tw_profile_t *profile, double seconds);
 

@@ -19,8 +19,8 @@ typedef struct tw_rates {
     int           rmsprop;
 } tw_rates_t;
 
-/** Scale a learning rate (eps) and a weight decay (omega) for a batch k times as large, k above 0 and
- * not only a whole number (S4, section 5):
+/** Scale a learning rate (eps) and a weight decay (omega) for a batch k times as large, k above 0
+ * and not only a whole number (S4, section 5):
  *     "none"              not at all
  *     "linear"            eps' = k eps, omega' = omega: S4's practice
  *     "sqrt"              eps' = sqrt(k) eps: keeps the variance of the update's expectation; the

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/recorder.h - what the layers of a training step take, as a job of thinwire scale (thinwire-job(5)).
+ * train/recorder.h - what the layers of a training step take, as a job of thinwire scale
+ * (thinwire-job(5)).
  *
  * Of the first steps behind two that prepare much; the times are medians of rank 0, without what it
  * spent on communication, by the clock that reports use.
@@ -47,8 +48,8 @@ void tw_recorder_step(tw_recorder_t *recorder);
 /** What came since the last call, or since the step began, was this. */
 void tw_recorder_was(tw_recorder_t *recorder, tw_recorded_t what, size_t layer, double computed);
 
-/** The step is done. masters: whose weights have started to travel, in codecs that count if this is the
- * last one that is recorded; NULL: weights have no owners. */
+/** The step is done. masters: whose weights have started to travel, in codecs that count if this is
+ * the last one that is recorded; NULL: weights have no owners. */
 void tw_recorder_end(tw_recorder_t *recorder, const tw_masters_t *masters, double computed);
 
 /** Write the job. @return 0, or -1 with the problem set: the file, or no whole step was seen. */

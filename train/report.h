@@ -39,11 +39,13 @@ void tw_report_switch(tw_training_t *t);
 /** A line for each change of the bits of weights since the last call. */
 void tw_report_changes(tw_training_t *t);
 
-/** One line with T of AWP, or that there is none, where it was asked for; what the JSON file says of it. */
+/** One line with T of AWP, or that there is none, where it was asked for; what the JSON file says
+ * of it. */
 void    tw_report_calibration(const tw_training_t *t);
 json_t *tw_report_calibration_json(const tw_training_t *t);
 
-/** The table of where the time of steps went, where it was asked for; what the JSON file says of it. */
+/** The table of where the time of steps went, where it was asked for; what the JSON file says of
+ * it. */
 void    tw_report_profile(const tw_training_t *t);
 json_t *tw_report_profile_json(const tw_training_t *t);
 

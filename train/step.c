@@ -54,8 +54,8 @@ static tw_device_marks_t *marks_of(const tw_walk_t *walk)
     return walk->training ? walk->t->marks : NULL;
 }
 
-/* The split layers learn from what has come together: gradients are by the whole batch. A device that
- * fails here does so on this rank alone. */
+/* The split layers learn from what has come together: gradients are by the whole batch. A device
+ * that fails here does so on this rank alone. */
 static int update_split(tw_walk_t *walk)
 {
     int status = 0;
@@ -76,8 +76,8 @@ int tw_step_counts_errors(const tw_training_t *t)
 
 /* ---- the dense layers ---------------------------------------------------------------------- */
 
-/* Dropout asks for the number of an image in the data, so masks belong to images, and do not depend on
- * who has them. */
+/* Dropout asks for the number of an image in the data, so masks belong to images, and do not depend
+ * on who has them. */
 static void name_row(tw_walk_t *walk, size_t row, size_t place)
 {
     tw_feed_t     *feed  = walk->t->feed;

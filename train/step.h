@@ -31,7 +31,8 @@ int  tw_step_before(void *user, size_t layer);
  * computations. */
 void tw_step_advance(void *user);
 
-/** Work on a layer has been done: for the recorder, where there is one; user is the tw_training_t. */
+/** Work on a layer has been done: for the recorder, where there is one; user is the
+ * tw_training_t. */
 void tw_step_worked(void *user, size_t layer, int backward);
 
 /** Count the time until the next call as communication (begins = 1), or no longer. For the head,

@@ -21,8 +21,8 @@ typedef struct tw_walk {
     tw_problem_t   *problem;
 } tw_walk_t;
 
-/** From here to tw_step_communication_ends() the time is communication, in this row of the profile (this and what
- * follows: step_hooks.c). */
+/** From here to tw_step_communication_ends() the time is communication, in this row of the profile
+ * (this and what follows: step_hooks.c). */
 void tw_step_communication_begins(tw_training_t *t, tw_profile_row_t row);
 void tw_step_communication_ends(tw_training_t *t);
 

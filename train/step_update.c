@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/step_update.c - the end of a step: parameters follow their gradients, on every rank or by their
- * owners, who send them.
+ * train/step_update.c - the end of a step: parameters follow their gradients, on every rank or by
+ * their owners, who send them.
  */
 #include "config.h"
 
@@ -61,8 +61,8 @@ static int update_elements(const tw_pace_t *pace, const tw_param_t *p, float *w,
     return status;
 }
 
-/* Tensors of one kind, all ranks' or split ones, but for those that have owners; gradients are times
- * gscale first. */
+/* Tensors of one kind, all ranks' or split ones, but for those that have owners; gradients are
+ * times gscale first. */
 static int update(tw_training_t *t, int split, double gscale, tw_problem_t *problem)
 {
     const tw_pace_t pace   = pace_of(t, split, gscale, problem);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/training_local.c - what each rank makes ready by itself: options, data, files that it will write, codecs.
+ * train/training_local.c - what each rank makes ready by itself: options, data, files that it will
+ * write, codecs.
  */
 #include "config.h"
 

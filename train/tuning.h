@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/tuning.h - the loader's threads and transfer index, the same on all ranks: set by hand, taken
- * from an earlier run, or searched while training (S2, slides 16 to 18).
+ * train/tuning.h - the loader's threads and transfer index, the same on all ranks: set by hand,
+ * taken from an earlier run, or searched while training (S2, slides 16 to 18).
  *
- * Rank 0 measures its steps, which end together with those of the others, decides, and tells all ranks;
- * so all change in the same step. What a search found is kept in a file per machine and model,
- * $XDG_CACHE_HOME/thinwire/HASH.loader, and the next run begins with it.
+ * Rank 0 measures its steps, which end together with those of the others, decides, and tells all
+ * ranks; so all change in the same step. What a search found is kept in a file per machine and
+ * model, $XDG_CACHE_HOME/thinwire/HASH.loader, and the next run begins with it.
  */
 #ifndef TW_TRAIN_TUNING_H
 #define TW_TRAIN_TUNING_H
@@ -33,8 +33,8 @@ int tw_tuning_create(tw_tuning_t **tuning_p, const tw_tuning_config_t *config,
 
 void tw_tuning_destroy(tw_tuning_t *tuning); /* NULL is allowed */
 
-/** After every step of training, or of the loader alone: it took so long. Collective while a search is
- * under way, which all ranks know. @return 0, or -1 with the problem set. */
+/** After every step of training, or of the loader alone: it took so long. Collective while a search
+ * is under way, which all ranks know. @return 0, or -1 with the problem set. */
 int tw_tuning_step(tw_tuning_t *tuning, double seconds, tw_problem_t *problem);
 
 /** Whether this rank asks for a new search: steps have become longer or shorter. Others say 0. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/weight_codec.h - how weights with owners travel: in one codec, or in as many bytes as AWP finds
- * (S0), from one piece of text.
+ * train/weight_codec.h - how weights with owners travel: in one codec, or in as many bytes as AWP
+ * finds (S0), from one piece of text.
  */
 #ifndef TW_TRAIN_WEIGHT_CODEC_H
 #define TW_TRAIN_WEIGHT_CODEC_H

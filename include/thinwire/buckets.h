@@ -25,12 +25,13 @@
  *  - tensors of fewer than config.small elements (biases, parameters of normalisation) travel in
  *    fp32 in buckets of their own, unless their own codec is given or config.codec loses nothing.
  *
- * Device memory: config.exec says TW_MEMORY_CUDA and a stream, which lives as long as the object, on all
- * ranks alike. A tensor is then ready when the work that writes it has been put on that stream. Exchanges
- * have a stream of their own. A bucket's begins when an event behind the work for its tensors is done,
- * which whoever advances the communicator notices: so it goes on beside what the caller puts on his
- * stream next, and no bucket waits for another, or for work that was put there later. After
- * tw_buckets_wait() or tw_buckets_finish() the sums are there for work that is put on his stream then.
+ * Device memory: config.exec says TW_MEMORY_CUDA and a stream, which lives as long as the object,
+ * on all ranks alike. A tensor is then ready when the work that writes it has been put on that
+ * stream. Exchanges have a stream of their own. A bucket's begins when an event behind the work for
+ * its tensors is done, which whoever advances the communicator notices: so it goes on beside what
+ * the caller puts on his stream next, and no bucket waits for another, or for work that was put
+ * there later. After tw_buckets_wait() or tw_buckets_finish() the sums are there for work that is
+ * put on his stream then.
  *
  * With one rank and a codec that loses nothing nothing happens to the tensors; with one rank and a
  * lossy codec they are quantised, as by tw_allreduce().

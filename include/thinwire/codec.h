@@ -41,8 +41,8 @@ typedef struct tw_codec tw_codec_t;
 /* Element types. BF16 and F16 are reserved: every codec answers TW_ERR_UNSUPPORTED to them. */
 typedef enum tw_dtype { TW_F32 = 0, TW_F64 = 1, TW_BF16 = 2, TW_F16 = 3 } tw_dtype_t;
 
-/* What reductions (<thinwire/collective.h>) make of the values of all ranks. The largest and the smallest are NaN
- * where a value is. */
+/* What reductions (<thinwire/collective.h>) make of the values of all ranks. The largest and the
+ * smallest are NaN where a value is. */
 typedef enum tw_reduction {
     TW_SUM     = 0,
     TW_AVERAGE = 1,
@@ -57,8 +57,9 @@ const char *tw_reduction_name(int reduction);
 /** Bytes of one element; 0 for a type that is not supported. */
 size_t tw_dtype_size(tw_dtype_t dtype);
 
-/** Is a tensor too small for a lossy codec to be worth its while, and to matter little in bytes: of fewer than 1024
- * elements, or of one axis (biases, parameters of normalisation) and fewer than 65536?
+/** Is a tensor too small for a lossy codec to be worth its while, and to matter little in bytes: of
+ * fewer than 1024 elements, or of one axis (biases, parameters of normalisation) and fewer than
+ * 65536?
  * @param [in] axes  1 also for a single value; 0: unknown, then the first alone counts. */
 int tw_tensor_is_small(size_t elements, int axes);
 
@@ -179,9 +180,10 @@ tw_status_t tw_codec_absmax(const tw_codec_t *codec, const tw_exec_t *exec, cons
                             size_t n, float *largest);
 
 /** The sum of the squares of n values, the square of their l2 norm, in double, by the codec's
- * kernels. The same bits for any number of threads and any instruction set: pieces of 65536 values, the last may be smaller, are added in their order;
- * within a piece value i goes into lane i mod 32, and for h = 16, 8, 4, 2, 1, lane j gets lane j + h
- * for j < h. The relative error is at most (2053 + n / 65536) 2^-53; finite values do not overflow.
+ * kernels. The same bits for any number of threads and any instruction set: pieces of 65536 values,
+ * the last may be smaller, are added in their order; within a piece value i goes into lane i mod
+ * 32, and for h = 16, 8, 4, 2, 1, lane j gets lane j + h for j < h. The relative error is at most
+ * (2053 + n / 65536) 2^-53; finite values do not overflow.
  * @param [in]  src  n float32, any alignment; may be NULL if n is 0.
  * @param [out] sum  0 if n is 0; Inf or NaN if one is among the values (NaN before Inf). Set only
  *                   on TW_OK.

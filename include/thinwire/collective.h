@@ -42,24 +42,25 @@
  *    the device works only as far as tw_ calls have put work on the stream.
  *  - Codes are made and decoded on the device. MPI gets them as device memory if it takes that,
  *    else they are staged through pinned memory of the host: THINWIRE_DEVICE_PATH, thinwire(7).
- *    MPI's own collectives get the elements in pinned memory. So do `node` and `hierarchical`, unless
- *    exec says TW_MEMORY_CUDA and the devices of every node share memory (CUDA IPC between processes;
- *    found out once for each communicator, which then keeps 16 MiB on each device): then these work
- *    there, and are taken as for host memory. Where exec says so and the devices share none, they are
- *    taken only if the call or a setting names them.
+ *    MPI's own collectives get the elements in pinned memory. So do `node` and `hierarchical`,
+ *    unless exec says TW_MEMORY_CUDA and the devices of every node share memory (CUDA IPC between
+ *    processes; found out once for each communicator, which then keeps 16 MiB on each device): then
+ *    these work there, and are taken as for host memory. Where exec says so and the devices share
+ *    none, they are taken only if the call or a setting names them.
  *  - A communicator's calls are all on the device that was current at the first
  *    (TW_ERR_INVALID_ARG). TW_ERR_UNSUPPORTED: no CUDA in the library, or no device. A device that
- *    fails in the middle is TW_ERR_IO, and the communicator of that rank is dead; the others, who wait
- *    for it, leave by THINWIRE_TIMEOUT or when that rank ends the job (MPI_Abort). Where a rank has
- *    no device, or no memory there, or it fails at making these, all ranks are told
- *    (TW_ERR_UNSUPPORTED, TW_ERR_NO_MEMORY, TW_ERR_IO; the communicator lives), unless a call of that
- *    shape, whose exec said the same of memory, has been agreed on before: then the communicator of
- *    that rank is dead. Started, advanced and completed by a thread with another current device, an
- *    operation goes on on its own, and that thread's is current again afterwards.
- *  - Time in which this rank's own device has yet to do an operation's work, or work of the caller's
- *    in front of it, does not count towards THINWIRE_TIMEOUT: a busy stream is not a lost peer. Ranks
- *    that wait for what this one is to send cannot see that, and do count it: let the limit be longer
- *    than the longest work on a stream.
+ *    fails in the middle is TW_ERR_IO, and the communicator of that rank is dead; the others, who
+ *    wait for it, leave by THINWIRE_TIMEOUT or when that rank ends the job (MPI_Abort). Where a
+ *    rank has no device, or no memory there, or it fails at making these, all ranks are told
+ *    (TW_ERR_UNSUPPORTED, TW_ERR_NO_MEMORY, TW_ERR_IO; the communicator lives), unless a call of
+ *    that shape, whose exec said the same of memory, has been agreed on before: then the
+ *    communicator of that rank is dead. Started, advanced and completed by a thread with another
+ *    current device, an operation goes on on its own, and that thread's is current again
+ *    afterwards.
+ *  - Time in which this rank's own device has yet to do an operation's work, or work of the
+ *    caller's in front of it, does not count towards THINWIRE_TIMEOUT: a busy stream is not a lost
+ *    peer. Ranks that wait for what this one is to send cannot see that, and do count it: let the
+ *    limit be longer than the longest work on a stream.
  *  - tw_stats_t.encode_ns and decode_ns hold the time to start the device's work, not the work.
  */
 #ifndef THINWIRE_COLLECTIVE_H
@@ -88,7 +89,7 @@ typedef enum tw_algorithm {
     TW_ALGORITHM_HIERARCHICAL = 4, /* sums as they are inside each node, in its memory; two_pass of
                                   these between nodes, a share by each rank of a node: for N nodes
                                   2 (N-1)/N x size bytes per node; sums in rank order inside a node,
-                                  then in the order of nodes. bcast: fragments, node to node        */
+                                  then in the order of nodes. bcast: fragments, node to node     */
     TW_ALGORITHM_MPI  = 5, /* MPI's own collective on the values, of any operation but alltoallv:
                                   added as MPI adds, in an order of its own; for codecs that lose
                                   nothing, no feedback, counts that MPI's int can hold           */
@@ -96,7 +97,8 @@ typedef enum tw_algorithm {
                                   node's memory, no messages                                     */
 } tw_algorithm_t;
 
-/** Its name, "two_pass"; NULL for TW_ALGORITHM_AUTO and for a value that is no tw_algorithm_t. Static. */
+/** Its name, "two_pass"; NULL for TW_ALGORITHM_AUTO and for a value that is no tw_algorithm_t.
+ * Static. */
 const char *tw_algorithm_name(int algorithm);
 
 /* tw_bcast: the root's buffer also becomes decode(encode(x)), so that all ranks hold the same. */
@@ -173,8 +175,9 @@ tw_status_t tw_alltoallv_init(tw_comm_t *comm, const void *send, const size_t *s
 
 /* ---- reductions ---------------------------------------------------------------------------- */
 /* Values are combined in the dtype, in rank order, after decoding (the own share too is encoded).
- * TW_AVERAGE divides by the number of ranks after the last decoding. Error feedback is for TW_SUM and TW_AVERAGE
- * alone (TW_ERR_INVALID_ARG). Of device memory TW_MAX, TW_MIN and TW_PROD are taken in memory of the host. */
+ * TW_AVERAGE divides by the number of ranks after the last decoding. Error feedback is for TW_SUM
+ * and TW_AVERAGE alone (TW_ERR_INVALID_ARG). Of device memory TW_MAX, TW_MIN and TW_PROD are taken
+ * in memory of the host. */
 
 /** recv[count] = the reduction over the ranks of send[count], the same bits on all ranks. */
 tw_status_t tw_allreduce(tw_comm_t *comm, const void *send, void *recv, size_t count,

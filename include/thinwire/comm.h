@@ -61,24 +61,26 @@ tw_status_t tw_comm_status(const tw_comm_t *comm);
 tw_status_t tw_comm_advance(tw_comm_t *comm);
 
 /** Have a thread advance what is outstanding while the program is elsewhere, as with
- * THINWIRE_PROGRESS=thread; it ends with the communicator, or in MPI_Finalize, whatever is outstanding then.
- * Calls may then come from several threads, one at a time. Nothing happens if there is one already. Local;
- * ranks may differ.
+ * THINWIRE_PROGRESS=thread; it ends with the communicator, or in MPI_Finalize, whatever is
+ * outstanding then. Calls may then come from several threads, one at a time. Nothing happens if
+ * there is one already. Local; ranks may differ.
  * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_UNSUPPORTED (MPI was not initialised with
  *         MPI_THREAD_MULTIPLE; logged), TW_ERR_NO_MEMORY (logged). */
 tw_status_t tw_comm_start_progress(tw_comm_t *comm);
 
-/** The place of this rank on its machine: which GPU, cores, NUMA node and network interface are its own,
- * by the rules of docs/topology.md, from the bindings and the visible devices of all ranks there.
- * Collective where the communicator does not know it, that is at the first call, unless THINWIRE_BIND,
- * THINWIRE_DEVICE or tw_comm_bind_device() came before; takes milliseconds then, on large machines some
- * hundreds of them. Messages follow the places from then on: results of collectives are the same bits. So do
- * the groups of TW_SCHEME_GROUP (thinwire/hybrid.h): examples then share other passes, so sums over
- * examples are added in another order, the same wherever ranks are placed alike.
+/** The place of this rank on its machine: which GPU, cores, NUMA node and network interface are its
+ * own, by the rules of docs/topology.md, from the bindings and the visible devices of all ranks
+ * there. Collective where the communicator does not know it, that is at the first call, unless
+ * THINWIRE_BIND, THINWIRE_DEVICE or tw_comm_bind_device() came before; takes milliseconds then, on
+ * large machines some hundreds of them. Messages follow the places from then on: results of
+ * collectives are the same bits. So do the groups of TW_SCHEME_GROUP (thinwire/hybrid.h): examples
+ * then share other passes, so sums over examples are added in another order, the same wherever
+ * ranks are placed alike.
  * @param [out] node_p   the machine; NULL: not wanted. Lives as long as the communicator.
  * @param [out] place_p  as tw_place() gives it. Lives as long as the communicator.
- * @return the same on all ranks: TW_OK, TW_ERR_NO_MEMORY, TW_ERR_MPI, TW_ERR_TIMEOUT, TW_ERR_DEAD; and
- *         locally TW_ERR_INVALID_ARG, TW_ERR_UNSUPPORTED (this machine could not be described; logged).
+ * @return the same on all ranks: TW_OK, TW_ERR_NO_MEMORY, TW_ERR_MPI, TW_ERR_TIMEOUT, TW_ERR_DEAD;
+ *         and locally TW_ERR_INVALID_ARG, TW_ERR_UNSUPPORTED (this machine could not be described;
+ *         logged).
  */
 tw_status_t tw_comm_place(tw_comm_t *comm, const tw_node_t **node_p, const tw_place_t **place_p);
 
@@ -93,27 +95,29 @@ tw_status_t tw_comm_place(tw_comm_t *comm, const tw_node_t **node_p, const tw_pl
 #define TW_BIND_WHY 192 /* bytes that are enough for why */
 
 /** Make a CUDA device the current one of the calling thread, as cudaSetDevice() does, and start it.
- * Collective; ranks may wish differently. Where one wishes for a device, all ranks of a machine find the
- * same places, from what CUDA counts on each rank: CUDA_VISIBLE_DEVICES, device cgroups, parts of GPUs
- * (MIG) and what the launcher has bound are in it. So are the job's ranks on that machine that are not in
- * the communicator, if the launcher numbers them (docs/topology.md); else a line warns that they may take
- * the same devices. THINWIRE_DEVICE does the same in tw_comm_create().
+ * Collective; ranks may wish differently. Where one wishes for a device, all ranks of a machine
+ * find the same places, from what CUDA counts on each rank: CUDA_VISIBLE_DEVICES, device cgroups,
+ * parts of GPUs (MIG) and what the launcher has bound are in it. So are the job's ranks on that
+ * machine that are not in the communicator, if the launcher numbers them (docs/topology.md); else a
+ * line warns that they may take the same devices. THINWIRE_DEVICE does the same in
+ * tw_comm_create().
  * @param [in]  device    its number in this process, or one of TW_BIND_.
- * @param [out] device_p  its number; -1: the rank has none, and computes on its processor. Set only on
- *                        TW_OK.
- * @param [out] why       why a rank that wished for one has none, a line without its end, TW_BIND_WHY bytes
- *                        at most: "there is no CUDA driver". With TW_BIND_ALIKE the words of the first
- *                        rank that has none, on all of them: "rank 3: there is no CUDA driver". Else "".
- *                        Set only on TW_OK; NULL if size is 0.
+ * @param [out] device_p  its number; -1: the rank has none, and computes on its processor. Set only
+ *                        on TW_OK.
+ * @param [out] why       why a rank that wished for one has none, a line without its end,
+ *                        TW_BIND_WHY bytes at most: "there is no CUDA driver". With TW_BIND_ALIKE
+ *                        the words of the first rank that has none, on all of them: "rank 3: there
+ *                        is no CUDA driver". Else "". Set only on TW_OK; NULL if size is 0.
  * @param [in]  size      bytes of why.
- * @return the same on every rank: TW_OK; the worst of what the ranks with a number have found, of which
- *         each logs a line: TW_ERR_UNSUPPORTED (no CUDA in the build, no driver, one that is too old, no
- *         device), TW_ERR_RANGE (no such number; TW_ERR_SETTING for THINWIRE_DEVICE), TW_ERR_BUSY
- *         (another process has it alone), TW_ERR_NO_MEMORY (of the device, too), TW_ERR_IO (another
- *         error of CUDA's); TW_ERR_MPI, TW_ERR_TIMEOUT, TW_ERR_DEAD; and locally TW_ERR_INVALID_ARG.
- * With TW_BIND_AUTO and TW_BIND_ALIKE that is no error, but for a device that was started and cannot be
- * made the current one (TW_ERR_IO): why says it, and a line in the log, with TW_BIND_AUTO a warning. On an
- * error the current device is the one before. */
+ * @return the same on every rank: TW_OK; the worst of what the ranks with a number have found, of
+ *         which each logs a line: TW_ERR_UNSUPPORTED (no CUDA in the build, no driver, one that is
+ *         too old, no device), TW_ERR_RANGE (no such number; TW_ERR_SETTING for THINWIRE_DEVICE),
+ *         TW_ERR_BUSY (another process has it alone), TW_ERR_NO_MEMORY (of the device, too),
+ *         TW_ERR_IO (another error of CUDA's); TW_ERR_MPI, TW_ERR_TIMEOUT, TW_ERR_DEAD; and locally
+ *         TW_ERR_INVALID_ARG.
+ * With TW_BIND_AUTO and TW_BIND_ALIKE that is no error, but for a device that was started and
+ * cannot be made the current one (TW_ERR_IO): why says it, and a line in the log, with TW_BIND_AUTO
+ * a warning. On an error the current device is the one before. */
 tw_status_t tw_comm_bind_device(tw_comm_t *comm, int device, int *device_p, char *why, size_t size);
 
 /** Counters since creation or the last tw_comm_stats_reset(), of this rank. */

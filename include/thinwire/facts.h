@@ -4,8 +4,8 @@
  * times and decides what the codec `auto` does.
  *
  * Times are seconds, rates bytes per second of what travels in one direction; links are taken to
- * carry both directions at once. The struct holds no pointers: it may be copied and changed, to what a
- * machine that is not at hand is known or thought to have. Nothing here needs MPI.
+ * carry both directions at once. The struct holds no pointers: it may be copied and changed, to
+ * what a machine that is not at hand is known or thought to have. Nothing here needs MPI.
  */
 #ifndef THINWIRE_FACTS_H
 #define THINWIRE_FACTS_H
@@ -74,9 +74,9 @@ typedef struct tw_facts {
     int              codecs;
     tw_codec_facts_t codec[TW_FACTS_CODECS];
     /* Measured by predicted time of each algorithm of the library, in the order of
-     * tw_model_algorithm(), with fp32: of its steps, by a short vector ([0]), and of its bytes on the
-     * links, by a long one ([1]); 1 where it was not measured. factor_bytes are the encoded bytes at
-     * which. */
+     * tw_model_algorithm(), with fp32: of its steps, by a short vector ([0]), and of its bytes on
+     * the links, by a long one ([1]); 1 where it was not measured. factor_bytes are the encoded
+     * bytes at which. */
     double factor[TW_FACTS_FACTORS][2], factor_bytes[TW_FACTS_FACTORS][2];
     double processor; /* the part of one that a rank has while all compute; 0: unknown, as 1     */
     double moving;    /* a processor's seconds of each byte that a rank sends to another node or
@@ -90,7 +90,8 @@ typedef struct tw_facts {
  * @return TW_OK, TW_ERR_IO, TW_ERR_NO_MEMORY, TW_ERR_INVALID_ARG. */
 tw_status_t tw_facts_load(const char *path, tw_facts_t *facts, char *why, size_t why_size);
 
-/** The row of a codec, by its spec as tw_codec_spec() has it; NULL: the facts have none. In facts. */
+/** The row of a codec, by its spec as tw_codec_spec() has it; NULL: the facts have none. In
+ * facts. */
 const tw_codec_facts_t *tw_facts_codec(const tw_facts_t *facts, const char *spec, tw_dtype_t dtype);
 
 /* What a collective is predicted to take. */
@@ -111,12 +112,12 @@ typedef struct tw_prediction {
  * the defaults.
  * @param [in]  count       as tw_operation_t says.
  * @param [in]  spec, dtype one of the facts' codecs.
- * @param [in]  algorithm   of the library's own; "mpi": MPI's own collective on the values as they are
- *                          (spec is not looked at), by facts.native, which are of the ranks and nodes
- *                          that were measured, whatever those of the facts; NULL: the fastest of the
- *                          library's that the codec `auto` considers on such ranks.
- * @param [out] prediction  set only on TW_OK. With "mpi" bytes_sent is the least that an algorithm of
- *                          the library's would send.
+ * @param [in]  algorithm   of the library's own; "mpi": MPI's own collective on the values as they
+ *                          are (spec is not looked at), by facts.native, which are of the ranks and
+ *                          nodes that were measured, whatever those of the facts; NULL: the fastest
+ *                          of the library's that the codec `auto` considers on such ranks.
+ * @param [out] prediction  set only on TW_OK. With "mpi" bytes_sent is the least that an algorithm
+ *                          of the library's would send.
  * @return TW_OK, TW_ERR_INVALID_ARG (also for facts with numbers out of range), TW_ERR_UNSUPPORTED
  *         (no such codec or algorithm, it cannot serve, or facts.native has no step). */
 tw_status_t tw_facts_predict(const tw_facts_t *facts, tw_operation_t operation, double count,

@@ -46,13 +46,14 @@
  * quantises twice may be taken: see tw_reduce()). The schemes give the same sums up to the order of
  * additions within the callback; with `act` or `back` lossy, up to the codecs' errors.
  *
- * Device memory: config.exec says TW_MEMORY_CUDA and a stream, which lives as long as the object, on all
- * ranks alike. x, gx and what the callback gets are then memory of that device. x has been written when
- * the work that writes it has been put on the stream; the callback puts its work there, too, and does not
- * wait for it: examples of its pass are there for that work. Exchanges have a stream of their own. Each
- * begins when an event behind the work that makes what it sends is done, so the order above holds with
- * "compute" meaning "put on the stream", and the host is at most one pass ahead of the device. After
- * tw_hybrid_run() gradients are there, and x may be changed, for work that is put on the stream then.
+ * Device memory: config.exec says TW_MEMORY_CUDA and a stream, which lives as long as the object,
+ * on all ranks alike. x, gx and what the callback gets are then memory of that device. x has been
+ * written when the work that writes it has been put on the stream; the callback puts its work
+ * there, too, and does not wait for it: examples of its pass are there for that work. Exchanges
+ * have a stream of their own. Each begins when an event behind the work that makes what it sends is
+ * done, so the order above holds with "compute" meaning "put on the stream", and the host is at
+ * most one pass ahead of the device. After tw_hybrid_run() gradients are there, and x may be
+ * changed, for work that is put on the stream then.
  */
 #ifndef THINWIRE_HYBRID_H
 #define THINWIRE_HYBRID_H
@@ -117,9 +118,9 @@ typedef int (*tw_hybrid_compute_fn)(void *user, const tw_hybrid_pass_t *pass);
  * @param [out] hybrid_p  set only on TW_OK; release with tw_hybrid_destroy().
  * @return the same on every rank: TW_OK, TW_ERR_MISMATCH, TW_ERR_NO_MEMORY, TW_ERR_MPI,
  *         TW_ERR_TIMEOUT, TW_ERR_DEAD; what is wrong on some ranks only, and logged there:
- *         TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_UNSUPPORTED (no device, a codec of another type),
- *         TW_ERR_IO (the device). Locally, before anything is sent: TW_ERR_INVALID_ARG for pointers
- *         that are NULL. */
+ *         TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_UNSUPPORTED (no device, a codec of another
+ *         type), TW_ERR_IO (the device). Locally, before anything is sent: TW_ERR_INVALID_ARG for
+ *         pointers that are NULL. */
 tw_status_t tw_hybrid_create(tw_comm_t *comm, const tw_hybrid_config_t *config,
                              tw_hybrid_t **hybrid_p);
 
@@ -137,8 +138,8 @@ const tw_hybrid_pass_t *tw_hybrid_pass_at(const tw_hybrid_t *hybrid, size_t pass
 size_t tw_hybrid_longest(const tw_hybrid_t *hybrid);
 
 /** Exchange the examples, compute every pass, return the gradients. Collective.
- * @param [in]  x     [own examples][features], memory as config.exec says, any alignment; not changed,
- *                    and not to be during the call. May be NULL where the rank owns none.
+ * @param [in]  x     [own examples][features], memory as config.exec says, any alignment; not
+ *                    changed, and not to be during the call. May be NULL where the rank owns none.
  * @param [out] gx    [own examples][features]: the gradients of the own examples, summed over the
  *                    ranks. Must not overlap x. Whether it is NULL, a run without gradients, must
  *                    be equal on all ranks; a rank that owns no examples and wants gradients passes

@@ -10,11 +10,12 @@
  * Where S0 leaves several readings, or its released code has another one, here is meant:
  *
  * - Change rate (section II; the formula is lost in the text): (norm now - norm before) / norm
- *   before, with its sign, against the batch just before. The code divides by either norm, depending
- *   on the network, and in one network keeps the older norm while batches count; only this one is a
- *   change relative to the previously processed batch. With the sign, a norm that shrinks, as it
- *   does under weight decay, is below any T >= 0; `absolute` takes the magnitude, for which that is
- *   a change like any other. The rate from a norm of 0 is 0 where the norm stays 0, else infinite.
+ *   before, with its sign, against the batch just before. The code divides by either norm,
+ *   depending on the network, and in one network keeps the older norm while batches count; only
+ *   this one is a change relative to the previously processed batch. With the sign, a norm that
+ *   shrinks, as it does under weight decay, is below any T >= 0; `absolute` takes the magnitude,
+ *   for which that is a change like any other. The rate from a norm of 0 is 0 where the norm stays
+ *   0, else infinite.
  * - The counter (section II, "during a certain number of batches"): batches in a row. Another batch
  *   sets it to 0, as in the code and unlike the letter of Algorithm 1: INTERVAL is there against
  *   "premature precision switching due to numerical fluctuations" (section V-A), and batches that

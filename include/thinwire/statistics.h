@@ -12,14 +12,14 @@
  * ("strict"). Merging and summing go in rank order, so all ranks of a group get the same bits, and
  * every run does.
  *
- * Device memory: config.exec says TW_MEMORY_CUDA and a stream, which lives as long as the object, on all
- * ranks alike. Moments, sums and running statistics are then memory of that device (the lists of pointers
- * and channels are not), written when the work that writes them has been put on the stream. They are
- * merged on the host: the stream copies them to pinned memory, the exchange begins when an event says that
- * this is done, and after tw_statistics_wait() the stream copies the result back, before what is put on it
- * then. Bits are those of host memory. tw_statistics_wait() waits for the work before its start, and
- * meanwhile advances everything on the communicator; in a group of one rank nothing waits.
- * Source: adaptive global batch normalisation (S3).
+ * Device memory: config.exec says TW_MEMORY_CUDA and a stream, which lives as long as the object,
+ * on all ranks alike. Moments, sums and running statistics are then memory of that device (the
+ * lists of pointers and channels are not), written when the work that writes them has been put on
+ * the stream. They are merged on the host: the stream copies them to pinned memory, the exchange
+ * begins when an event says that this is done, and after tw_statistics_wait() the stream copies the
+ * result back, before what is put on it then. Bits are those of host memory. tw_statistics_wait()
+ * waits for the work before its start, and meanwhile advances everything on the communicator; in a
+ * group of one rank nothing waits. Source: adaptive global batch normalisation (S3).
  */
 #ifndef THINWIRE_STATISTICS_H
 #define THINWIRE_STATISTICS_H
@@ -64,8 +64,9 @@ typedef struct tw_statistics_config {
  * @param [out] statistics_p  set only on TW_OK; release it with tw_statistics_destroy().
  * @return the same on all ranks: TW_OK, TW_ERR_MISMATCH, TW_ERR_NO_MEMORY, TW_ERR_MPI,
  *         TW_ERR_TIMEOUT, TW_ERR_DEAD, ...; what is wrong on some ranks only: TW_ERR_INVALID_ARG,
- *         TW_ERR_RANGE (sizes beyond memory), TW_ERR_UNSUPPORTED (no device), TW_ERR_IO (the device).
- *         Locally, before anything is sent: TW_ERR_INVALID_ARG for pointers that are NULL. */
+ *         TW_ERR_RANGE (sizes beyond memory), TW_ERR_UNSUPPORTED (no device), TW_ERR_IO (the
+ *         device). Locally, before anything is sent: TW_ERR_INVALID_ARG for pointers that are
+ *         NULL. */
 tw_status_t tw_statistics_create(tw_comm_t *comm, const tw_statistics_config_t *config,
                                  tw_statistics_t **statistics_p);
 
@@ -85,9 +86,9 @@ const tw_comm_t *tw_statistics_comm(const tw_statistics_t *statistics);
  * whole group has none, all becomes 0. Collective over the group, with equal channels.
  * @param [in,out] moments   per layer 1 + 2 channels[layer] numbers.
  * @param [in]     channels  per layer.
- * @return TW_OK; local: TW_ERR_INVALID_ARG (memory of the other kind is logged), TW_ERR_RANGE (more than
- *         the config said), TW_ERR_BUSY (an exchange is under way); TW_ERR_MPI, TW_ERR_TIMEOUT,
- *         TW_ERR_IO (the device), TW_ERR_DEAD. */
+ * @return TW_OK; local: TW_ERR_INVALID_ARG (memory of the other kind is logged), TW_ERR_RANGE (more
+ *         than the config said), TW_ERR_BUSY (an exchange is under way); TW_ERR_MPI,
+ *         TW_ERR_TIMEOUT, TW_ERR_IO (the device), TW_ERR_DEAD. */
 tw_status_t tw_statistics_moments(tw_statistics_t *statistics, double *const *moments,
                                   const size_t *channels, size_t layers);
 

@@ -158,20 +158,21 @@ tw_status_t tw_place(const tw_node_t *node, int ranks, const tw_rank_t *facts,
 tw_status_t tw_place_apply(const tw_node_t *node, const tw_place_t *place);
 
 /** The network interface of a place, as UCX names it in UCX_NET_DEVICES: "mlx5_0:1". "" where there
- * is nothing to choose: the place has none, it is no OpenFabrics device, or the machine has no other
- * one that is up.
+ * is nothing to choose: the place has none, it is no OpenFabrics device, or the machine has no
+ * other one that is up.
  * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_RANGE (it does not fit). */
 tw_status_t tw_place_network(const tw_node_t *node, const tw_place_t *place, char *text,
                              size_t size);
 
-/** Groups of `group` ranks, the last one perhaps smaller, whose members are as near each other as can
- * be: by NVLink or XGMI, below one PCIe switch, one root, at one NUMA node, one package. Of s ranks that
- * stand so together, s / group groups have no members from elsewhere.
- * Source: S4 (Krizhevsky 2014), section 6: full rate inside a switch's group of four GPUs, half across.
+/** Groups of `group` ranks, the last one perhaps smaller, whose members are as near each other as
+ * can be: by NVLink or XGMI, below one PCIe switch, one root, at one NUMA node, one package. Of s
+ * ranks that stand so together, s / group groups have no members from elsewhere.
+ * Source: S4 (Krizhevsky 2014), section 6: full rate inside a switch's group of four GPUs, half
+ * across.
  * @param [in]  places  of `ranks` ranks, by tw_place().
  * @param [in]  group   1 to ranks.
- * @param [out] order   [ranks]: the ranks of the first group, of the second, ... Groups stand by their
- *                      lowest ranks, ranks of a group ascend.
+ * @param [out] order   [ranks]: the ranks of the first group, of the second, ... Groups stand by
+ *                      their lowest ranks, ranks of a group ascend.
  * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_NO_MEMORY. */
 tw_status_t tw_place_groups(const tw_node_t *node, const tw_place_t *places, int ranks, int group,
                             int *order);

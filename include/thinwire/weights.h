@@ -27,12 +27,13 @@
  * Sums start from the last group to the first, weights from the first to the last, on all ranks,
  * whatever the order of the calls; nothing but wait and sum blocks.
  *
- * Device memory: config.exec says TW_MEMORY_CUDA and a stream, which lives as long as the object, on all
- * ranks alike. Weights, gradients and masters, those of the object too, are then memory of that device. What
- * tw_weights_ready() and tw_weights_send() want to be done is done when the work that does it has been put
- * on the stream; an exchange has a stream of its own, and begins when an event behind that work is done,
- * which whoever advances the communicator notices. After tw_weights_sum() and tw_weights_wait() the sums and
- * the weights are there for work that is put on the stream then.
+ * Device memory: config.exec says TW_MEMORY_CUDA and a stream, which lives as long as the object,
+ * on all ranks alike. Weights, gradients and masters, those of the object too, are then memory of
+ * that device. What tw_weights_ready() and tw_weights_send() want to be done is done when the work
+ * that does it has been put on the stream; an exchange has a stream of its own, and begins when an
+ * event behind that work is done, which whoever advances the communicator notices. After
+ * tw_weights_sum() and tw_weights_wait() the sums and the weights are there for work that is put on
+ * the stream then.
  *
  * Sent, of n weights in B bytes each (which tw_stats_t counts; P ranks; beside gradients):
  * (P-1) n B over all ranks, by rank 0 and those that forward, or a P-th by each rank.
@@ -74,7 +75,7 @@ typedef struct tw_weights_group {
 typedef struct tw_weights_config {
     tw_weights_owners_t owners;
     const tw_codec_t *gradient; /* codec of gradients, of float32; NULL: fp32. Must live as long as
-                                     the object; feedback, where it wants that, is by group        */
+                                     the object; feedback, where it wants that, is by group       */
     const tw_exec_t  *exec;     /* threads and memory, above. NULL: the host's, THINWIRE_THREADS */
     tw_trace_t       *trace;    /* NULL: none. Network: "gradients" and "weights" with the group's
                                      number; compute: "wait gradients", "wait weights"            */
@@ -101,8 +102,8 @@ typedef struct tw_weights_facts {
 } tw_weights_facts_t;
 
 /** Elements of a group of `count` that a rank owns: with u = ceil(count / unit) = q ranks + r, the
- * first r ranks own q + 1 units, the others q, and the last unit may be short; TW_WEIGHTS_ROOT: rank
- * 0 owns all. Pure.
+ * first r ranks own q + 1 units, the others q, and the last unit may be short; TW_WEIGHTS_ROOT:
+ * rank 0 owns all. Pure.
  * @param [in]  unit     1 or more.
  * @param [out] first_p  the first of them; may be NULL. */
 size_t tw_weights_owned(tw_weights_owners_t owners, size_t count, size_t unit, int rank, int ranks,
@@ -150,8 +151,8 @@ tw_status_t tw_weights_sum(tw_weights_t *weights, size_t i);
 /** The masters of group i that this rank owns hold the weights to be used from now on (the first
  * ones, too); neither they nor group.weights are touched until tw_weights_wait(). Starts when all
  * earlier groups have been sent. Does not block.
- * @return TW_OK, TW_ERR_RANGE, TW_ERR_BUSY (it is on its way, or its sum has not been waited for), or
- *         as tw_start(). */
+ * @return TW_OK, TW_ERR_RANGE, TW_ERR_BUSY (it is on its way, or its sum has not been waited for),
+ *         or as tw_start(). */
 tw_status_t tw_weights_send(tw_weights_t *weights, size_t i);
 
 /** Wait until group i's weights have arrived; at once where nothing was sent.
@@ -167,8 +168,9 @@ tw_status_t tw_weights_advance(tw_weights_t *weights);
 
 /** From its next tw_weights_send() on the weights of group i travel in this codec. Collective, with
  * equal arguments, while the group is not on its way. One small message where it changes something,
- * two where no group has had a codec of this spec; memory was set aside for up to 4 bytes an element,
- * so for fp32 and bitpack none is asked for. After an error a call with the same spec tries again.
+ * two where no group has had a codec of this spec; memory was set aside for up to 4 bytes an
+ * element, so for fp32 and bitpack none is asked for. After an error a call with the same spec
+ * tries again.
  * @return the same on every rank: TW_OK, TW_ERR_NO_MEMORY, TW_ERR_MPI, TW_ERR_TIMEOUT, TW_ERR_DEAD;
  *         and locally: TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_BUSY, TW_ERR_SPEC. */
 tw_status_t tw_weights_set_codec(tw_weights_t *weights, size_t i, const char *spec);
@@ -181,9 +183,9 @@ typedef enum tw_weights_of { TW_WEIGHTS_MASTERS = 0, TW_WEIGHTS_COPIES = 1 } tw_
 
 /** Euclidean norms of all groups: of the masters, or of the copies that the ranks compute with
  * (S0 section II; its code takes that of the copies). Squares are summed in double, each owner's
- * share by itself, then over the owners in rank order: the same bits on all ranks. In device memory an
- * owner's squares are added on the device, behind the work on the stream, in an order that is not the
- * host's: the last bits may differ from those in host memory.
+ * share by itself, then over the owners in rank order: the same bits on all ranks. In device memory
+ * an owner's squares are added on the device, behind the work on the stream, in an order that is
+ * not the host's: the last bits may differ from those in host memory.
  * Collective, one message of 8 bytes a group, while no weights are on their way.
  * @param [out] norms  [groups], host memory.
  * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_BUSY, or as tw_allgather(). */
@@ -192,17 +194,17 @@ tw_status_t tw_weights_norms(tw_weights_t *weights, tw_weights_of_t of, double *
 /* ---- checkpoints --------------------------------------------------------------------------- */
 
 /** Put together on every rank a vector of which each owns its share: masters, or a part of the
- * optimizer's state. Collective, in float32; memory as config.exec says, on a device behind the work on the
- * stream.
+ * optimizer's state. Collective, in float32; memory as config.exec says, on a device behind the
+ * work on the stream.
  * @param [in]  share  [own share of group i].
  * @param [out] whole  [count of group i], not overlapping share.
  * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_RANGE, or as tw_allgatherv(). */
 tw_status_t tw_weights_collect(tw_weights_t *weights, size_t i, const float *share, float *whole);
 
-/** Write, read back, or forget the residuals of the gradients' error feedback, as tw_buckets_save(),
- * tw_buckets_restore() and tw_buckets_clear(), from the last group to the first (so a list of buckets
- * with the same names and counts takes them up); between the last tw_weights_sum() of a step and the
- * next tw_weights_ready(). */
+/** Write, read back, or forget the residuals of the gradients' error feedback, as
+ * tw_buckets_save(), tw_buckets_restore() and tw_buckets_clear(), from the last group to the first
+ * (so a list of buckets with the same names and counts takes them up); between the last
+ * tw_weights_sum() of a step and the next tw_weights_ready(). */
 tw_status_t tw_weights_save(tw_weights_t *weights, FILE *stream);
 tw_status_t tw_weights_restore(tw_weights_t *weights, FILE *stream, tw_feedback_use_t use);
 tw_status_t tw_weights_clear(tw_weights_t *weights);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * base/dtype.h - element types: a row each, of which everyone asks what it wants to know of one.
  *
- * Adding one: its tw_dtype_t in <thinwire/codec.h>, its row in a file of its own in dtypes/ and in sources.am, and a line
- * here. Every function of a row is there. A codec that takes the type says so in its `types`, or is unsupported.
+ * Adding one: its tw_dtype_t in <thinwire/codec.h>, its row in a file of its own in dtypes/ and in
+ * sources.am, and a line here. Every function of a row is there. A codec that takes the type says
+ * so in its `types`, or is unsupported.
  */
 #ifndef TW_BASE_DTYPE_H
 #define TW_BASE_DTYPE_H
@@ -12,8 +13,9 @@
 
 #include <thinwire/codec.h>
 
-/* ROW(TW_F32, its row tw_dtype_f32, MPI's type, other types of MPI that have the same elements where their size is the
- * same: those of Fortran have the size that the MPI library was built for). */
+/* ROW(TW_F32, its row tw_dtype_f32, MPI's type, other types of MPI that have the same elements
+ * where their size is the same: those of Fortran have the size that the MPI library was built
+ * for). */
 #define TW_DTYPES(ROW)                                                                             \
     ROW(TW_F32, f32, MPI_FLOAT, MPI_REAL, MPI_REAL4)                                               \
     ROW(TW_F64, f64, MPI_DOUBLE, MPI_DOUBLE_PRECISION, MPI_REAL8)
@@ -27,7 +29,8 @@ typedef enum tw_combination {
     TW_COMBINATIONS
 } tw_combination_t;
 
-/* out[i] = a[i] combined with b[i], rounded once to the type; n elements of any alignment. out may be a or b. */
+/* out[i] = a[i] combined with b[i], rounded once to the type; n elements of any alignment. out may
+ * be a or b. */
 typedef void (*tw_combine_t)(const void *a, const void *b, size_t n, void *out);
 
 typedef struct tw_dtype_row {

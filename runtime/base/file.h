@@ -18,12 +18,13 @@ bool tw_file_replace(const char *path, const char *text, size_t length);
 /* Can tw_file_replace() do that? Nothing is changed, and nothing left. 0, or errno. */
 int tw_file_replaceable(const char *path);
 
-/* Can something be written to path, as a new file or over the one that is there? Nothing is changed,
- * and nothing left. 0, or errno. */
+/* Can something be written to path, as a new file or over the one that is there? Nothing is
+ * changed, and nothing left. 0, or errno. */
 int tw_file_writable(const char *path);
 
-/* Hold a lock on the folder of path until the result is closed; -1 with errno: EWOULDBLOCK if others
- * hold it for limit_s seconds, of whom *holder_p is one, or 0 where the system does not say. */
+/* Hold a lock on the folder of path until the result is closed; -1 with errno: EWOULDBLOCK if
+ * others hold it for limit_s seconds, of whom *holder_p is one, or 0 where the system does not
+ * say. */
 int tw_file_lock_folder(const char *path, double limit_s, long *holder_p);
 
 /* Make the folders in which path lies; false with errno. */

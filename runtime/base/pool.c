@@ -89,7 +89,8 @@ static void tw_pool_free_idle(tw_pool_t *pool, unsigned size_class)
     free(buf);
 }
 
-/* Would what is reserved still be idle without the largest buffer that is, which is of this class? */
+/* Would what is reserved still be idle without the largest buffer that is, which is of this
+ * class? */
 static bool tw_pool_can_spare(const tw_pool_t *pool, unsigned largest)
 {
     size_t         capacity;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * base/reduction.h - what the values of all ranks are made into: a row each.
  *
- * Adding one: its tw_reduction_t in <thinwire/codec.h> and a line here; its combination, if no other reduction has it
- * yet, in base/dtype.h and in the element types (dtypes/). Codecs have a kernel that decodes and adds; for other combinations
- * values are decoded a tile at a time, and on a device in memory of the host.
+ * Adding one: its tw_reduction_t in <thinwire/codec.h> and a line here; its combination, if no
+ * other reduction has it yet, in base/dtype.h and in the element types (dtypes/). Codecs have a
+ * kernel that decodes and adds; for other combinations values are decoded a tile at a time, and on
+ * a device in memory of the host.
  */
 #ifndef TW_BASE_REDUCTION_H
 #define TW_BASE_REDUCTION_H
@@ -12,9 +13,10 @@
 
 #include "runtime/base/dtype.h"
 
-/* ROW(tw_reduction_t, name, MPI's operation, combination of two values, is the result divided by the number of ranks, may a
- * program that does not know it get a codec that loses something, is there error feedback). Without that the program's
- * largest values would not be among those that it had; a rule can ask for it, since codes keep the order of values. */
+/* ROW(tw_reduction_t, name, MPI's operation, combination of two values, is the result divided by
+ * the number of ranks, may a program that does not know it get a codec that loses something, is
+ * there error feedback). Without that the program's largest values would not be among those that it
+ * had; a rule can ask for it, since codes keep the order of values. */
 #define TW_REDUCTIONS(ROW)                                                                         \
     ROW(TW_SUM, "sum", MPI_SUM, TW_COMBINE_ADD, false, true, true)                                 \
     ROW(TW_AVERAGE, "average", MPI_SUM, TW_COMBINE_ADD, true, true, true)                          \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * base/text.h - numbers as people write them, in settings, codecs, rules, files and options, and how
- * near two words are. Needs nothing else, so the commands are built with it too.
+ * base/text.h - numbers as people write them, in settings, codecs, rules, files and options, and
+ * how near two words are. Needs nothing else, so the commands are built with it too.
  */
 #ifndef TW_BASE_TEXT_H
 #define TW_BASE_TEXT_H

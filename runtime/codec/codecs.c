@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/codecs.c - the tables of the codecs that codecs.h lists. A file of its own: a program may link one
- * with a longer list in its place (tests/codec/extra).
+ * codec/codecs.c - the tables of the codecs that codecs.h lists. A file of its own: a program may
+ * link one with a longer list in its place (tests/codec/extra).
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/codecs.h - the list of codecs, a line each: its table is tw_codec_NAME. TW_CODEC(NAME) is what
- * the including file makes of it; the order is that of reports.
+ * codec/codecs.h - the list of codecs, a line each: its table is tw_codec_NAME. TW_CODEC(NAME) is
+ * what the including file makes of it; the order is that of reports.
  */
 TW_CODEC(fp32)
 TW_CODEC(bitpack)

@@ -3,8 +3,8 @@
  *
  * A codec's scalar kernels are its definition; those of every other instruction set give the same
  * bytes and the same decoded bits (tests/codec/test_twins.c). They stand in
- * <codec>/<codec>_<isa>.c, compiled with that set's flags, and are named in the codec's table; a codec
- * without kernels for a set, or that these do not fit, gets those of the next lower set.
+ * <codec>/<codec>_<isa>.c, compiled with that set's flags, and are named in the codec's table; a
+ * codec without kernels for a set, or that these do not fit, gets those of the next lower set.
  *
  * Kernels get checked arguments: n above 0, buffers of any alignment that do not overlap,
  * floating-point mode round to nearest with denormals kept. They get a piece of a vector that
@@ -76,8 +76,8 @@ typedef struct tw_kernels {
 /* The best kernels that codec->cpu allows: sets codec->kernels, codec->isa and codec->vectors. */
 tw_status_t tw_kernels_choose(tw_codec_t *codec);
 
-/* Bits of the largest |x| of n float32, n above 0: ordered as integers, so that Inf and NaN come out on
- * top; the sign bit is clear. By the best instructions up to a level. */
+/* Bits of the largest |x| of n float32, n above 0: ordered as integers, so that Inf and NaN come
+ * out on top; the sign bit is clear. By the best instructions up to a level. */
 uint32_t tw_absmax(tw_cpu_level_id_t level, const void *src, size_t n);
 uint32_t tw_absmax_avx2(const uint8_t *src, size_t n);
 uint32_t tw_absmax_avx512(const uint8_t *src, size_t n);

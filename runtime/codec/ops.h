@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * codec/ops.h - a codec inside: one constant table of functions per codec, one list of them.
  *
- * Adding a codec: its folder, one line in codecs.h, its files in sources.am. codec.c cuts long vectors at block boundaries and
- * hands the pieces to threads, so a kernel sees only part of a vector.
+ * Adding a codec: its folder, one line in codecs.h, its files in sources.am. codec.c cuts long
+ * vectors at block boundaries and hands the pieces to threads, so a kernel sees only part of a
+ * vector.
  */
 #ifndef TW_CODEC_OPS_H
 #define TW_CODEC_OPS_H
@@ -58,8 +59,8 @@ typedef struct tw_codec_ops {
      * TW_ERR_SPEC, with *why set, for what is not understood. NULL: there are none. */
     tw_status_t (*option)(tw_codec_t *codec, const char *key, const char *value,
                           const tw_spec_why_t *why);
-    /* All options are read: check them, set block, bytes_per_value, bound, finer, cuda, table and spec. The
-     * dtype is set, and one of `types`. Kernels are chosen afterwards. */
+    /* All options are read: check them, set block, bytes_per_value, bound, finer, cuda, table and
+     * spec. The dtype is set, and one of `types`. Kernels are chosen afterwards. */
     tw_status_t (*finish)(tw_codec_t *codec, const tw_spec_why_t *why);
 
     size_t (*size)(const tw_codec_t *codec, size_t n); /* exact; n * 9 is known not to overflow */
@@ -72,10 +73,10 @@ typedef struct tw_codec_ops {
 
 /* bound (tw_codec_traits_t.max_error): the error that one encoding makes at most, in parts of the
  * largest magnitude of the value's block, which for codecs without blocks is the value itself; 0:
- * none, INFINITY: any. For finite values that are not subnormal; rounding in float32 may add 2^-22 of
- * the maximum to what codecs with blocks have. tests/codec/test_numbers.c measures it.
- * finer: what an error contract goes to when the codec has broken it: the spec (static) of the next one
- * with a smaller error and more bytes, for the same elements. */
+ * none, INFINITY: any. For finite values that are not subnormal; rounding in float32 may add 2^-22
+ * of the maximum to what codecs with blocks have. tests/codec/test_numbers.c measures it.
+ * finer: what an error contract goes to when the codec has broken it: the spec (static) of the next
+ * one with a smaller error and more bytes, for the same elements. */
 struct tw_codec {
     const tw_codec_ops_t *ops;
     tw_dtype_t            dtype;

@@ -212,9 +212,10 @@ static tw_owner_t tw_owner_asked_in(const tw_cu_contexts_t *cu, int device,
     return owner;
 }
 
-/* For a thread without a context, of which the driver may say nothing, not even that an address is none of its
- * own: asked in the first context of a device that the process uses, for all have the same addresses. Where it
- * uses none, as a rank that computes on the processor, no memory is a device's; nor is one started for this. */
+/* For a thread without a context, of which the driver may say nothing, not even that an address is
+ * none of its own: asked in the first context of a device that the process uses, for all have the
+ * same addresses. Where it uses none, as a rank that computes on the processor, no memory is a
+ * device's; nor is one started for this. */
 static tw_owner_t tw_owner_elsewhere(tw_cu_attribute_fn *attribute, unsigned long long p)
 {
     tw_cu_contexts_t cu;
@@ -260,7 +261,8 @@ unsigned long long tw_owner_cuda_id(const void *p)
                : 0;
 }
 
-/* ---- AMD -------------------------------------------------------------------------------------- */
+/* ---- AMD
+ * -------------------------------------------------------------------------------------- */
 
 /* hsa_amd_pointer_info_t of ROCm's hsa_ext_amd.h, which says by `size` how much of it there is. */
 typedef struct tw_hsa_pointer {

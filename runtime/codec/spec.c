@@ -180,8 +180,8 @@ static tw_status_t tw_codec_parse(tw_codec_t *codec, const char *spec, const tw_
     return status;
 }
 
-/* Numbers of a spec, and what is computed from them, are the same in every floating-point mode; that
- * of strtod() is the one of <fenv.h>. */
+/* Numbers of a spec, and what is computed from them, are the same in every floating-point mode;
+ * that of strtod() is the one of <fenv.h>. */
 static tw_status_t tw_codec_parse_in_mode(tw_codec_t *codec, const char *spec,
                                           const tw_spec_why_t *why)
 {

@@ -4,9 +4,9 @@
  *
  * Value i is squared in double, where the square of a float32 is exact, and added to lane i mod 32;
  * so a fused multiply-add gives the same bits as two instructions, and zeros behind an incomplete
- * end change nothing. The lanes are then added in a tree: for h = 16, 8, 4, 2, 1, lane[j] += lane[j +
- * h] for all j < h. A sum is never negative, so of Inf there is one kind only; every NaN becomes the
- * same one.
+ * end change nothing. The lanes are then added in a tree: for h = 16, 8, 4, 2, 1, lane[j] += lane[j
+ * + h] for all j < h. A sum is never negative, so of Inf there is one kind only; every NaN becomes
+ * the same one.
  */
 #ifndef TW_CODEC_SQUARE_SUM_H
 #define TW_CODEC_SQUARE_SUM_H

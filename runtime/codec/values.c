@@ -9,7 +9,8 @@
 
 size_t tw_values_size(const tw_codec_t *codec, size_t n)
 {
-    /* By way of int: clang converts to size_t by arithmetic that raises an exception flag of the caller's. */
+    /* By way of int: clang converts to size_t by arithmetic that raises an exception flag of the
+     * caller's. */
     return n * (size_t)(int)codec->bytes_per_value;
 }
 

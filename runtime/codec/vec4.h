@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * codec/vec4.h - what the NEON and the VSX kernels share: both have vectors of four float32, and
- * their differences stand in neon.h and vsx.h, of which a build has one. <codec>/<codec>_vec4.c are their kernels.
+ * their differences stand in neon.h and vsx.h, of which a build has one. <codec>/<codec>_vec4.c are
+ * their kernels.
  *
  * Kernels work on groups of 16 values, four vectors of their bits; a group's codes are one vector
  * for each byte of a code. The values after the last whole group are copied into one that is padded

@@ -3,15 +3,15 @@
  * them, the model knows their costs (tw_cost_<operation>_<name>, model_cost.c), and the collectives
  * their rows (transport/coll/collective.h).
  *
- * ROW(x, name, considered): NULL, or a predicate of model_cost.c on the facts: does the codec `auto`
- * consider it on such ranks, where nothing names it? NULL: on all. Others ignore it.
+ * ROW(x, name, considered): NULL, or a predicate of model_cost.c on the facts: does the codec
+ * `auto` consider it on such ranks, where nothing names it? NULL: on all. Others ignore it.
  *
  * The first of an operation can always serve; of several that serve and are usual for a call
  * (transport/coll/collective.h), one by no name takes the last. `node` comes after all that serve
  * where it does: short blocking calls by no name go through the node's memory without asking the
  * list, and requests of other ranks must take `node` as well. Reduction rows serve reduce too
- * (op->root); those of allgather serve allgatherv; alltoallv has `pairwise` alone. No setting and no
- * call names those of reduce-scatter.
+ * (op->root); those of allgather serve allgatherv; alltoallv has `pairwise` alone. No setting and
+ * no call names those of reduce-scatter.
  */
 #ifndef TW_POLICY_ALGORITHMS_H
 #define TW_POLICY_ALGORITHMS_H

@@ -11,8 +11,8 @@
  *
  * A communicator: ranks, nodes, most ranks on a node, rank 0's rank in the job, number. A decision:
  * operation, type of the values, greatest error (the bits of the double), plain or with feedback,
- * algorithm that the call or a setting names (0: none), least count of the class; codec, algorithm, bytes of a
- * fragment.
+ * algorithm that the call or a setting names (0: none), least count of the class; codec, algorithm,
+ * bytes of a fragment.
  */
 #ifndef TW_POLICY_DECISIONS_H
 #define TW_POLICY_DECISIONS_H

@@ -36,10 +36,10 @@ typedef struct tw_drop_in_config {
     int         bcast_root;     /* THINWIRE_BCAST_ROOT: tw_bcast_root_t                        */
 } tw_drop_in_config_t;
 
-/* Does a call stay as it is for its size? And where --double does not ask for doubles: does a codec that
- * is named mean them? What is said of floats does not: bitpack:4 keeps all of the one and half of the
- * other. Only a codec that floats have not, bitpack:5, can mean nothing else. `thinwire run` and
- * `thinwire scale` decide by these. */
+/* Does a call stay as it is for its size? And where --double does not ask for doubles: does a codec
+ * that is named mean them? What is said of floats does not: bitpack:4 keeps all of the one and half
+ * of the other. Only a codec that floats have not, bitpack:5, can mean nothing else. `thinwire run`
+ * and `thinwire scale` decide by these. */
 static inline bool tw_drop_in_small(double bytes, double threshold)
 {
     return bytes < threshold;

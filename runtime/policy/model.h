@@ -12,8 +12,8 @@
  *     x    = g link time / rounds + messages M, c = codec time / rounds  (inside a node: x + c
  *          each)
  *
- * The factors f and g are what was measured of that algorithm with fp32, of a short and of a long vector,
- * divided by what the formula says.
+ * The factors f and g are what was measured of that algorithm with fp32, of a short and of a long
+ * vector, divided by what the formula says.
  *
  * Every rank decides by itself, so the arithmetic must give the same bits on all of them: sums,
  * products, quotients and floor(), in the floating-point mode of base/fpmode.h whatever the
@@ -38,10 +38,10 @@
 /* How much faster than a more exact codec a less exact one must be. */
 #define TW_MODEL_LESS_EXACT 0.95
 
-/* Bytes of codes in a message, unless something says more: what Open MPI sends at once over TCP (64 KiB with
- * its header; longer ones wait for an answer, by which 4 hosts at 1 Gbit/s lost a tenth of the line), and
- * long enough for full speed where several are under way; along a chain, where one peer sends, so they
- * may be longer; and the default of THINWIRE_CHUNK. */
+/* Bytes of codes in a message, unless something says more: what Open MPI sends at once over TCP (64
+ * KiB with its header; longer ones wait for an answer, by which 4 hosts at 1 Gbit/s lost a tenth of
+ * the line), and long enough for full speed where several are under way; along a chain, where one
+ * peer sends, so they may be longer; and the default of THINWIRE_CHUNK. */
 #define TW_FRAGMENT       ((size_t)63 << 10)
 #define TW_CHAIN_FRAGMENT ((size_t)128 << 10)
 #define TW_CHUNK          ((size_t)256 << 10)
@@ -92,8 +92,8 @@ extern const char *const tw_model_operations[TW_OPERATIONS]; /* "allreduce", ...
  * floating-point mode, as the functions below, but for tw_model_decide(). */
 double tw_model_predict(int algorithm, const tw_model_query_t *query);
 
-/* The fastest algorithm of an operation, or the named one, with the fragment that it takes by itself.
- * query->fragment is written. @return TW_OK, TW_ERR_UNSUPPORTED: none can serve. */
+/* The fastest algorithm of an operation, or the named one, with the fragment that it takes by
+ * itself. query->fragment is written. @return TW_OK, TW_ERR_UNSUPPORTED: none can serve. */
 tw_status_t tw_model_prediction(tw_operation_t operation, const char *algorithm,
                                 tw_model_query_t *query, tw_prediction_t *prediction);
 

@@ -103,8 +103,8 @@ static double tw_one_link(const tw_facts_t *facts, double bytes)
     return facts->ranks > 1 && rate > 0.0 ? bytes / rate : 0.0;
 }
 
-/* By how many encoded vectors the root sends, and the busiest of the others; turns: on average, if every
- * rank is the root once. `units`: ranks, or nodes, among which vectors travel. */
+/* By how many encoded vectors the root sends, and the busiest of the others; turns: on average, if
+ * every rank is the root once. `units`: ranks, or nodes, among which vectors travel. */
 static void tw_rooted(const tw_model_query_t *q, tw_model_cost_t *cost, int units, double root,
                       double others)
 {
@@ -146,8 +146,8 @@ static double tw_tree_depth(int ranks)
     return depth;
 }
 
-/* How often the busiest rank of a tree but its root hands on; rank 2^k does so to as many 2^k + 2^j as
- * there are, j below k. */
+/* How often the busiest rank of a tree but its root hands on; rank 2^k does so to as many 2^k + 2^j
+ * as there are, j below k. */
 static double tw_handed_on(int ranks)
 {
     int most = 0;
@@ -278,8 +278,9 @@ static void tw_cost_reduce_hierarchical(const tw_model_query_t *q, tw_model_cost
     tw_rooted(q, cost, q->facts->nodes, cost->sent, cost->sent);
 }
 
-/* Along the nodes, or through a tree of them where that is quicker, a share by each rank of a node, and
- * through the memory of each. (The algorithm changes over by CHAIN_MIN, which is about there.) */
+/* Along the nodes, or through a tree of them where that is quicker, a share by each rank of a node,
+ * and through the memory of each. (The algorithm changes over by CHAIN_MIN, which is about
+ * there.) */
 static void tw_cost_bcast_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     const double local = q->facts->local_ranks, nodes = q->facts->nodes;

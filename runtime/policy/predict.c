@@ -105,7 +105,8 @@ tw_status_t tw_model_prediction(tw_operation_t operation, const char *algorithm,
     return TW_OK;
 }
 
-/* MPI's own collective. What it sends nobody counts: as little as an algorithm of the library would. */
+/* MPI's own collective. What it sends nobody counts: as little as an algorithm of the library
+ * would. */
 static tw_status_t predict_native(const tw_facts_t *facts, tw_operation_t operation, double count,
                                   tw_dtype_t dtype, tw_prediction_t *prediction)
 {

@@ -5,7 +5,8 @@
  * conditions all hold decides. Conditions, in any order, each kind at most once:
  *     bcast, allreduce, reduce, reduce_scatter, reduce_scatter_block, allgather, allgatherv,
  *     alltoall, alltoallv      the operation; the nonblocking form (ibcast) goes with it
- *     float, double            the type of the values, as base/dtype.h names them (complex numbers are pairs of them)
+ *     float, double            the type of the values, as base/dtype.h names them (complex numbers
+ *     are pairs of them)
  *     sum, max, min, prod      what a reduction makes of the values, as base/reduction.h names it
  *     >=SIZE, >SIZE, <=SIZE, <SIZE   bytes of the vector that would be encoded (64k, 1M, 2G)
  *     comm=world, comm=self, comm=N   MPI_COMM_WORLD, MPI_COMM_SELF, any communicator of N ranks
@@ -67,8 +68,8 @@ typedef struct tw_rules {
  * @return TW_OK, TW_ERR_SPEC, TW_ERR_NO_MEMORY; on failure the rules are as before. */
 tw_status_t tw_rules_parse(tw_rules_t *rules, const char *text, char *why, size_t why_size);
 
-/** A rule as it would be written, with sizes as limits that are included: "allreduce:float:>=1M=tree8".
- * 128 bytes and the spec hold all of it. */
+/** A rule as it would be written, with sizes as limits that are included:
+ * "allreduce:float:>=1M=tree8". 128 bytes and the spec hold all of it. */
 void tw_rule_text(const tw_rule_t *rule, char *text, size_t size);
 
 void tw_rules_free(tw_rules_t *rules);

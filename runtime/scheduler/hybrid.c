@@ -180,8 +180,8 @@ static tw_status_t tw_hybrid_reserve_all(tw_hybrid_t *h)
     return status;
 }
 
-/* Groups are of ranks that are near each other, where that is known; a group of one or of all ranks is the
- * same anyhow. */
+/* Groups are of ranks that are near each other, where that is known; a group of one or of all ranks
+ * is the same anyhow. */
 static tw_status_t tw_hybrid_positions(const tw_comm_t *comm, const tw_hybrid_config_t *config,
                                        int **position_p)
 {

@@ -47,8 +47,8 @@ struct tw_hybrid {
 
 /* ---- the schedule: pure ---------------------------------------------------------------------- */
 
-/* Number of passes that have examples, and rows of the longest. position[r]: where rank r stands in the
- * order that groups are made in. */
+/* Number of passes that have examples, and rows of the longest. position[r]: where rank r stands in
+ * the order that groups are made in. */
 size_t tw_hybrid_count(tw_scheme_t scheme, int group, const size_t *examples, const int *position,
                        int size, size_t *longest_p);
 
@@ -62,8 +62,8 @@ int tw_hybrid_owner(const tw_hybrid_pass_t *pass, int size);
 /* ---- messages -------------------------------------------------------------------------------- */
 
 /* Start the operation that brings a pass's examples to all ranks, into `to`, or its gradients from
- * `from` to their owners, behind the flight's event; or only make a plan of it. `mine` holds, or gets,
- * those of this rank. Sets flight->request. */
+ * `from` to their owners, behind the flight's event; or only make a plan of it. `mine` holds, or
+ * gets, those of this rank. Sets flight->request. */
 tw_status_t tw_hybrid_exchange(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const float *mine,
                                float *to, tw_form_t form, tw_flight_t *flight);
 tw_status_t tw_hybrid_return(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const float *from,

@@ -3,8 +3,8 @@
  *
  * All schemes but (a) are one: ranks in groups of g, and each group of s ranks makes s passes, in
  * the q-th of which each member gives the q-th of s slices of its examples, the first slices taking
- * the remainder. (b) is g = 1 and (c) g = K. Groups are of ranks that follow one another in an order that
- * is given, by position; inside a pass ranks ascend.
+ * the remainder. (b) is g = 1 and (c) g = K. Groups are of ranks that follow one another in an
+ * order that is given, by position; inside a pass ranks ascend.
  */
 #include "config.h"
 
@@ -33,8 +33,8 @@ static void tw_hybrid_slice(size_t n, size_t s, size_t q, size_t *first_p, size_
     *count_p = each + (q < left ? 1 : 0);
 }
 
-/* One pass, of the ranks at positions lo .. lo + s - 1. Returns its rows; first NULL: they alone are
- * wanted. */
+/* One pass, of the ranks at positions lo .. lo + s - 1. Returns its rows; first NULL: they alone
+ * are wanted. */
 static size_t tw_hybrid_fill(const size_t *examples, const int *position, int size, int lo, int s,
                              size_t slices, size_t q, size_t *first, size_t *count)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/side_stream.h - memory in which a scheduler's object works: the host's, or a device's, and
- * there two streams.
+ * scheduler/side_stream.h - memory in which a scheduler's object works: the host's, or a device's,
+ * and there two streams.
  *
  *     caller's   computes; copies between the caller's memory and the object's
  *     own        exchanges: what their operations encode and decode
  *
- * An operation begins when an event behind the caller's work is done (tw_side_mark(), tw_request_t.after);
- * whoever advances the communicator looks at it. So nothing on the own stream ever waits for what the
- * caller has yet to compute, and a decoding never stands behind an exchange of something later. Once an
- * operation is complete, its result is there for all that is put on any stream then. Nothing blocks.
+ * An operation begins when an event behind the caller's work is done (tw_side_mark(),
+ * tw_request_t.after); whoever advances the communicator looks at it. So nothing on the own stream
+ * ever waits for what the caller has yet to compute, and a decoding never stands behind an exchange
+ * of something later. Once an operation is complete, its result is there for all that is put on any
+ * stream then. Nothing blocks.
  */
 #ifndef TW_SCHEDULER_SIDE_STREAM_H
 #define TW_SCHEDULER_SIDE_STREAM_H
@@ -26,8 +27,8 @@ typedef struct tw_side_stream {
  * TW_ERR_INVALID_ARG, TW_ERR_NO_MEMORY, TW_ERR_IO; logged. */
 tw_status_t tw_side_open(tw_side_stream_t *side, tw_comm_t *comm, const tw_exec_t *exec);
 
-/* With one, for operations on memory of the device. who, such as "tw_buckets_create", begins lines of the
- * log. */
+/* With one, for operations on memory of the device. who, such as "tw_buckets_create", begins lines
+ * of the log. */
 tw_status_t tw_side_open_own(tw_side_stream_t *side, tw_comm_t *comm, const tw_exec_t *exec,
                              const char *who);
 

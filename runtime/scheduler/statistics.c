@@ -17,11 +17,11 @@
  * to buffer. Both buffers are of the communicator's pool, since after an error messages may still
  * arrive.
  *
- * Numbers in device memory are copied to pinned memory by the caller's stream, the all-gather is held
- * until that is done, and the host merges as ever and has the result copied back: two copies of a few
- * kilobytes, where an exchange between devices would take a dozen short pieces of work, and the host has
- * to advance the exchange anyway. What merges is one code, so bits are the same. Nothing waits but
- * tw_statistics_wait(), and that advances everything on the communicator.
+ * Numbers in device memory are copied to pinned memory by the caller's stream, the all-gather is
+ * held until that is done, and the host merges as ever and has the result copied back: two copies
+ * of a few kilobytes, where an exchange between devices would take a dozen short pieces of work,
+ * and the host has to advance the exchange anyway. What merges is one code, so bits are the same.
+ * Nothing waits but tw_statistics_wait(), and that advances everything on the communicator.
  */
 #include "config.h"
 
@@ -192,8 +192,8 @@ static void tw_layer_add(double *into, size_t channels, const double *all, size_
     }
 }
 
-/* Into what is mine. In device memory the copies back from there, of the exchange before, are done: this
- * exchange's came after them. */
+/* Into what is mine. In device memory the copies back from there, of the exchange before, are done:
+ * this exchange's came after them. */
 static void tw_statistics_merge(const tw_statistics_t *s)
 {
     const tw_fpmode_t mode = tw_fpmode_enter();

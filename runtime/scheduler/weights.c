@@ -158,8 +158,8 @@ static tw_status_t tw_weights_same(const tw_weights_t *w)
         5);
 }
 
-/* Masters that the caller has no memory for, and what norms need: the squares of all ranks, and on a
- * device those of this rank there and in pinned memory. */
+/* Masters that the caller has no memory for, and what norms need: the squares of all ranks, and on
+ * a device those of this rank there and in pinned memory. */
 static tw_status_t tw_weights_get(tw_weights_t *w, size_t own)
 {
     const size_t squares = 2 * w->parts * ((size_t)w->comm->size + 1) * sizeof(float);

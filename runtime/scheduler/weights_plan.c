@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/weights_plan.c - who owns what, and plans by which gradients are summed and weights travel.
+ * scheduler/weights_plan.c - who owns what, and plans by which gradients are summed and weights
+ * travel.
  */
 #include "config.h"
 
@@ -122,8 +123,8 @@ static const char *const ahead[TW_WEIGHTS_AHEAD] = {
     "bitpack:3", "bitpack:4",       "bitpack:1",       "bitpack:2",
     "fp32",      "bitpack:1,round", "bitpack:2,round", "bitpack:3,round"};
 
-/* How large the plans' buffers become in the codecs of S0, those that lose something and the one that
- * does not, which may take another way. */
+/* How large the plans' buffers become in the codecs of S0, those that lose something and the one
+ * that does not, which may take another way. */
 static tw_status_t tw_weights_rehearse(tw_weights_t *w, size_t i, const tw_codec_t *const *codecs)
 {
     const tw_codec_t *codec  = w->part[i].codec;

@@ -57,8 +57,8 @@ static int tw_exchange_linked(const tw_exchange_search_t *x, int a, int b)
     return tw_node_nvlink(x->node, a, b) > 0 && tw_node_nvlink(x->node, b, a) > 0;
 }
 
-/* Two branches meet: pair after pair, from round `first`; only those with a link, or only the others.
- * Returns the round after the last. */
+/* Two branches meet: pair after pair, from round `first`; only those with a link, or only the
+ * others. Returns the round after the last. */
 static int tw_exchange_meet(tw_exchange_search_t *x, const tw_branch_t *p, const tw_branch_t *q,
                             int first)
 {

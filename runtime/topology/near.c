@@ -71,7 +71,8 @@ static int tw_by_rank(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* Groups out of each run of the line that is joined; the others stay in it. Returns how many stay. */
+/* Groups out of each run of the line that is joined; the others stay in it. Returns how many
+ * stay. */
 static int tw_near_take(tw_near_rank_t *line, int count, int group, int *order, int *ordered_p)
 {
     int stay = 0;

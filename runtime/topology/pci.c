@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * topology/pci.c - GPUs, network interfaces, and the PCIe roots and switches they hang on.
  *
- * A GPU is a display or 3D device of NVIDIA, which is what CUDA counts, or of AMD; or one of AMD's that
- * hwloc knows by ROCm SMI or OpenCL, whatever its class. A network interface is a PCI
+ * A GPU is a display or 3D device of NVIDIA, which is what CUDA counts, or of AMD; or one of AMD's
+ * that hwloc knows by ROCm SMI or OpenCL, whatever its class. A network interface is a PCI
  * function with a network or OpenFabrics device of the system, or such a device without PCI. Of the
  * bridges only those are kept that several cards share, because a shared link upwards is all that a
  * PCIe switch means here; a chain of bridges to one card is just the way there.
@@ -203,8 +203,8 @@ static int tw_ports_down(hwloc_obj_t device, int *port_p)
     return known;
 }
 
-/* The subnet of an InfiniBand port: the first half of its GID. A port without a LID is Ethernet's (RoCE),
- * whose GIDs are made of addresses and say nothing. */
+/* The subnet of an InfiniBand port: the first half of its GID. A port without a LID is Ethernet's
+ * (RoCE), whose GIDs are made of addresses and say nothing. */
 static void tw_port_subnet(hwloc_obj_t device, int port, char *subnet, size_t size)
 {
     char        name[16];

@@ -63,8 +63,8 @@ typedef struct tw_allotment {
     int             *scratch; /* room for units, and more than GPUs */
 } tw_allotment_t;
 
-/* Fill options and units, which the caller frees, also on failure; units and scratch have room for the
- * GPUs before. */
+/* Fill options and units, which the caller frees, also on failure; units and scratch have room for
+ * the GPUs before. */
 tw_status_t tw_allotment_fill(tw_allotment_t *c);
 
 /* Cores: near the GPU, inside the binding, without overlap while there are enough. users[c] becomes

@@ -3,10 +3,11 @@
  *
  * What ranks take are units: GPUs, parts of GPUs where MIG divides them, and devices of CUDA whose
  * GPU is not on the map. In the order of ranks, each takes a unit that fewest have taken, of these
- * the nearest to its binding, of these the first in CUDA's order. Ranks without a binding (the usual
- * case) get GPU r mod n, so that neighbours in rank are neighbours on PCIe; their cores follow the
- * GPU. Where ranks see different units, some then change so that no unit has two ranks more than one
- * that they could reach; and two ranks swap where that brings them nearer, taken together.
+ * the nearest to its binding, of these the first in CUDA's order. Ranks without a binding (the
+ * usual case) get GPU r mod n, so that neighbours in rank are neighbours on PCIe; their cores
+ * follow the GPU. Where ranks see different units, some then change so that no unit has two ranks
+ * more than one that they could reach; and two ranks swap where that brings them nearer, taken
+ * together.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/base/int16.c - an element type for tests only, made by the steps of CONTRIBUTING.md (contributing.sh copies it to
- * runtime/base/dtypes/): integers of 16 bits.
+ * tests/base/int16.c - an element type for tests only, made by the steps of CONTRIBUTING.md
+ * (contributing.sh copies it to runtime/base/dtypes/): integers of 16 bits.
  */
 #include "config.h"
 

@@ -478,8 +478,8 @@ START_TEST(a_planted_link_is_not_followed)
 }
 END_TEST
 
-/* What dead processes of this machine left beside a file goes; all else stays: of living ones, of one
- * that holds the lock, links, and other names. */
+/* What dead processes of this machine left beside a file goes; all else stays: of living ones, of
+ * one that holds the lock, links, and other names. */
 START_TEST(what_is_left_of_the_dead_goes)
 {
     static const char *const kept[] = {

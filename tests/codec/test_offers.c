@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/codec/test_offers.c - what codecs say to those that choose among them: what each offers, and the next one
- * that an error contract goes to, against the codecs' own sizes and errors.
+ * tests/codec/test_offers.c - what codecs say to those that choose among them: what each offers,
+ * and the next one that an error contract goes to, against the codecs' own sizes and errors.
  */
 #include "config.h"
 

@@ -125,8 +125,8 @@ START_TEST(the_largest_blocks)
 }
 END_TEST
 
-/* Otherwise the tests above would compare scalar with scalar. Some sets leave doubles to scalar; two codecs have nothing
- * else, and no more have. */
+/* Otherwise the tests above would compare scalar with scalar. Some sets leave doubles to scalar;
+ * two codecs have nothing else, and no more have. */
 START_TEST(every_codec_has_kernels)
 {
     for (int s = 0; s < test_spec_count; s++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/fuzz/job.c - job files of thinwire scale: items and loops, layers of a training, and the time of a
- * step by each scheme.
+ * tests/fuzz/job.c - job files of thinwire scale: items and loops, layers of a training, and the
+ * time of a step by each scheme.
  */
 #include "config.h"
 

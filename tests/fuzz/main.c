@@ -2,8 +2,8 @@
  * tests/fuzz/main.c - feeds one target.
  *
  *     fuzz                                   prints the names of the targets
- *     fuzz TARGET seconds=N [FILE...]        the files if there are any, else the seeds, then random
- *                                            mutations of them for N seconds
+ *     fuzz TARGET seconds=N [FILE...]        the files if there are any, else the seeds, then
+ *                                            random mutations of them for N seconds
  *
  * THINWIRE_SEED repeats a run. An input at which a target fails goes to crash-TARGET in TW_FUZZ_OUT
  * (or here). Where libFuzzer is built in, this is its command line with the target in

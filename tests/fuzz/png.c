@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/fuzz/png.c - PNG files: any region is a cut of the whole image.
  *
- * Input: whether all checksums are set right first (few mutations would get past them), channels, the
- * region (4 bytes), the file.
+ * Input: whether all checksums are set right first (few mutations would get past them), channels,
+ * the region (4 bytes), the file.
  */
 #include "config.h"
 

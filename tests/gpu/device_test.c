@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/device_test.c - kernels_on_device of tests/gpu/run: through the public entry points, device
- * memory against host memory, and how long the kernels take.
+ * tests/gpu/device_test.c - kernels_on_device of tests/gpu/run: through the public entry points,
+ * device memory against host memory, and how long the kernels take.
  *
  *     kernels_on_device device                the device's compute capability and name
  *     kernels_on_device check [full|quick|few] [NAME]
- *                                             TAP; few: what compute-sanitizer can do in reasonable time; NAME: only
- *                                             codecs in whose names it is, "onebit", "double"
+ *                                             TAP; few: what compute-sanitizer can do in reasonable
+ *                                             time; NAME: only codecs in whose names it is,
+ *                                             "onebit", "double"
  *     kernels_on_device measure MB            a table; float32 of 256 MB, and of MB
  *
  * Exit status: 0 all is well, 1 something differs, 2 wrong command line, 77 there is no device.

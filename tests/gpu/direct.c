@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/direct.c - of what cuDNN offers for a convolution only the algorithms that add up products, in whatever
- * order. The rounding of those by a transform (Winograd, FFT) has no bound number by number.
+ * tests/gpu/direct.c - of what cuDNN offers for a convolution only the algorithms that add up
+ * products, in whatever order. The rounding of those by a transform (Winograd, FFT) has no bound
+ * number by number.
  */
 #include "config.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/drop_in.c - an MPI program with its vectors in device memory, under the drop-in: what each call gives there is
- * what the same call gives in host memory, bit by bit. By an MPI that takes no device memory it would crash, so
- * whatever arrives has been through the drop-in. TAP; exit status 77: there is no device.
+ * tests/gpu/drop_in.c - an MPI program with its vectors in device memory, under the drop-in: what
+ * each call gives there is what the same call gives in host memory, bit by bit. By an MPI that
+ * takes no device memory it would crash, so whatever arrives has been through the drop-in. TAP;
+ * exit status 77: there is no device.
  */
 #include "config.h"
 

@@ -36,7 +36,8 @@ static void (*run_thread)(const void *argument);
 static const void *parameter;
 static uint32_t    lot = 1;
 
-/* Sanitizers follow contexts only. Elsewhere those are for the first time: each switch by them is a system call. */
+/* Sanitizers follow contexts only. Elsewhere those are for the first time: each switch by them is a
+ * system call. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define BY_CONTEXT 1
 #elif defined(__has_feature)

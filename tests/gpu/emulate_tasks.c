@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/emulate_tasks.c - the trainer's kernels for the stand-in: compiled for the host, run thread by
- * thread. Part of the library that has train/compute/cuda compiled against the stand-in's headers.
+ * tests/gpu/emulate_tasks.c - the trainer's kernels for the stand-in: compiled for the host, run
+ * thread by thread. Part of the library that has train/compute/cuda compiled against the stand-in's
+ * headers.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/no_stub.c - in the place of tests/transport/stub_device.c where tests/gpu/run has a program of the
- * stub's on a real device: what the program sets changes nothing there.
+ * tests/gpu/no_stub.c - in the place of tests/transport/stub_device.c where tests/gpu/run has a
+ * program of the stub's on a real device: what the program sets changes nothing there.
  */
 #include "config.h"
 

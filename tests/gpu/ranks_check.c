@@ -142,8 +142,8 @@ static int check_feedback(const char *spec)
     return equal;
 }
 
-/* Sharded weights of one group: copies, gradients and masters in memory of the device (exec), or of the
- * host (NULL). Steps in several codecs; what the last copies are goes to out[N]. */
+/* Sharded weights of one group: copies, gradients and masters in memory of the device (exec), or of
+ * the host (NULL). Steps in several codecs; what the last copies are goes to out[N]. */
 static void step_weights(const tw_exec_t *exec, const char *name, size_t n, float *out)
 {
     static const char *const  specs[] = {"fp32", "bitpack:1", "tree8", "bitpack:3"};
@@ -192,8 +192,8 @@ static void step_weights(const tw_exec_t *exec, const char *name, size_t n, floa
     free(sum);
 }
 
-/* The masters of a step are the sums of gradients of the one before, so the last copies say whether all
- * were right. */
+/* The masters of a step are the sums of gradients of the one before, so the last copies say whether
+ * all were right. */
 static int check_weights(void)
 {
     enum { N = 100003 };
@@ -223,7 +223,8 @@ static void check_path(const char *path, bool quick)
 }
 
 #ifndef TW_ON_STUB
-/* Each rank has the device of its place, which ranks may share; a number that is none leaves it current. */
+/* Each rank has the device of its place, which ranks may share; a number that is none leaves it
+ * current. */
 static int check_bind(void)
 {
     int taken = -1, none = -1, current = -1;
@@ -234,8 +235,8 @@ static int check_bind(void)
 }
 #endif
 
-/* In memory that the devices of two ranks share: encoded between nodes, and, where there is one node, values
- * as they are. */
+/* In memory that the devices of two ranks share: encoded between nodes, and, where there is one
+ * node, values as they are. */
 static void check_nodes(void)
 {
     static const verb_t some[] = {NODES, SCATTER, BCAST};

@@ -12,8 +12,8 @@
  *
  * Types made of types.
  *
- * MPI 4.1's functions that say which of several requests are complete, where the library has them or
- * between.c stands in.
+ * MPI 4.1's functions that say which of several requests are complete, where the library has them
+ * or between.c stands in.
  */
 #include "config.h"
 
@@ -94,7 +94,8 @@ static float summed(int to, int i)
     return sum;
 }
 
-/* ---- nothing is sent, or nothing received, by one rank ----------------------------------------- */
+/* ---- nothing is sent, or nothing received, by one rank
+ * ----------------------------------------- */
 
 /* Rank `idle` sends nothing (receives nothing), and gives one pointer for both. */
 static void idle_alltoallv(int idle, bool receives)
@@ -196,7 +197,8 @@ static void no_share(void)
 #endif
 }
 
-/* ---- types that interleave --------------------------------------------------------------------- */
+/* ---- types that interleave
+ * --------------------------------------------------------------------- */
 
 static MPI_Datatype even, odd;
 
@@ -261,7 +263,8 @@ static void interleaved(void)
     MPI_Type_free(&odd);
 }
 
-/* ---- one signature, two types ------------------------------------------------------------------ */
+/* ---- one signature, two types
+ * ------------------------------------------------------------------ */
 
 /* Some ranks name the pairs of Fortran, the others their members, of `bytes` bytes. */
 static void one_of_pairs(MPI_Datatype pair, MPI_Datatype member, size_t bytes, int pairs, int root)
@@ -295,7 +298,8 @@ static void pairs(void)
     }
 }
 
-/* ---- attributes of types ----------------------------------------------------------------------- */
+/* ---- attributes of types
+ * ----------------------------------------------------------------------- */
 
 static int copied, deleted;
 
@@ -347,7 +351,8 @@ static void attributes(void)
     T_CHECK(copied == 0 && deleted == 1, "copied %d times, deleted %d times", copied, deleted);
 }
 
-/* ---- control leaves MPI ------------------------------------------------------------------------ */
+/* ---- control leaves MPI
+ * ------------------------------------------------------------------------ */
 
 static jmp_buf before;
 
@@ -437,7 +442,8 @@ static void left(void)
     }
 }
 
-/* ---- types in types ---------------------------------------------------------------------------- */
+/* ---- types in types
+ * ---------------------------------------------------------------------------- */
 
 #define LEVELS 18
 
@@ -469,7 +475,8 @@ static void nested(void)
     free(values);
 }
 
-/* ---- the status of requests -------------------------------------------------------------------- */
+/* ---- the status of requests
+ * -------------------------------------------------------------------- */
 
 #define REQUESTS 5
 

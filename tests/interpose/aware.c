@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/interpose/aware.c - a tool that makes an MPI library take the device memory of the stand-in for CUDA
- * (tests/gpu/standin): preloaded after the drop-in, it gives MPI the place where the bytes really are. What
- * is then still to be done on the device is missing from what MPI sends, as with MPI libraries that take
- * device memory. It says so (MPIX_Query_cuda_support) where TW_AWARE is set. At the end of the process:
+ * tests/interpose/aware.c - a tool that makes an MPI library take the device memory of the stand-in
+ * for CUDA (tests/gpu/standin): preloaded after the drop-in, it gives MPI the place where the bytes
+ * really are. What is then still to be done on the device is missing from what MPI sends, as with
+ * MPI libraries that take device memory. It says so (MPIX_Query_cuda_support) where TW_AWARE is
+ * set. At the end of the process:
  *
  *     = MPI got 12 buffers in device memory
  */
@@ -62,7 +63,8 @@ EXPORT int MPIX_Query_cuda_support(void)
     EXPORT int MPI_##name(parameters);                                                             \
     EXPORT int MPI_##name(parameters) { return PMPI_##name(arguments); }
 
-/* X(name, its nonblocking form, parameters, arguments), with N for counts and D for displacements. */
+/* X(name, its nonblocking form, parameters, arguments), with N for counts and D for
+ * displacements. */
 #define COLLECTIVES(X, N, D)                                                                                                      \
     X(Bcast, Ibcast, L(void *b, N n, MPI_Datatype t, int root, MPI_Comm c), L(real(b), n, t, root, c))                            \
     X(Allreduce, Iallreduce, L(const void *s, void *r, N n, MPI_Datatype t, MPI_Op o, MPI_Comm c),                                \

@@ -8,13 +8,14 @@
  *     = the drop-in began 0 collectives in MPI_Init without waiting
  *
  * (MPI_Ibcast and MPI_Iallreduce on MPI_COMM_WORLD, which it calls for itself nowhere else.)
- * It has the functions of MPI 4.1 that ask for the status of several requests, for MPI libraries that
- * lack them. Its MPI_Wait takes up to a millisecond after the request is complete, where TW_LATE is set: what
- * other threads do meanwhile, with the handle that is free now, must not matter. Its MPI_Startall takes 5 ms
- * where TW_SLOW is set. In MPI_Alltoall it calls MPI_Allreduce, as MPI libraries and tools do: such inner calls
- * stay as they are, or it ends the job. Where TW_ALIKE is set, MPI_Alltoallv ends it if
- * some ranks give predefined types and others do not: MPI libraries go another way with derived types (Open
- * MPI with UCC), and ranks that go different ways hang.
+ * It has the functions of MPI 4.1 that ask for the status of several requests, for MPI libraries
+ * that lack them. Its MPI_Wait takes up to a millisecond after the request is complete, where
+ * TW_LATE is set: what other threads do meanwhile, with the handle that is free now, must not
+ * matter. Its MPI_Startall takes 5 ms where TW_SLOW is set. In MPI_Alltoall it calls MPI_Allreduce,
+ * as MPI libraries and tools do: such inner calls stay as they are, or it ends the job. Where
+ * TW_ALIKE is set, MPI_Alltoallv ends it if some ranks give predefined types and others do not: MPI
+ * libraries go another way with derived types (Open MPI with UCC), and ranks that go different ways
+ * hang.
  */
 #include "config.h"
 
@@ -156,7 +157,8 @@ EXPORT int MPI_Startall(int count, MPI_Request requests[])
     return PMPI_Startall(count, requests);
 }
 
-/* ---- MPI 4.1 ----------------------------------------------------------------------------------- */
+/* ---- MPI 4.1
+ * ----------------------------------------------------------------------------------- */
 
 EXPORT int MPI_Request_get_status_all(int count, const MPI_Request requests[], int *flag,
                                       MPI_Status statuses[]);
@@ -212,7 +214,8 @@ EXPORT int MPI_Request_get_status_all(int count, const MPI_Request requests[], i
     return MPI_SUCCESS;
 }
 
-/* ---- communicators, types ---------------------------------------------------------------------- */
+/* ---- communicators, types
+ * ---------------------------------------------------------------------- */
 
 /* MPI's functions that make communicators; but for MPI_Comm_dup_with_info, which the drop-in calls
  * only where the program does. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/interpose/device_driver.c - in the place of CUDA's driver, or with TW_HSA of AMD's: it knows one
- * stretch of memory, which the test sets, and says that a device has it, or with TW_MUTE does not say.
+ * tests/interpose/device_driver.c - in the place of CUDA's driver, or with TW_HSA of AMD's: it
+ * knows one stretch of memory, which the test sets, and says that a device has it, or with TW_MUTE
+ * does not say.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/interpose/fuzz.c - random sequences of collectives over random communicators, types,
  * layouts, operations and forms. Results are recomputed from the seed, without communication.
- * THINWIRE_SEED repeats a run; TW_FUZZ is the number of sequences. And odd programs, see odd.h, which
- * have threads and so are run by themselves (TW_CASE="odd programs").
+ * THINWIRE_SEED repeats a run; TW_FUZZ is the number of sequences. And odd programs, see odd.h,
+ * which have threads and so are run by themselves (TW_CASE="odd programs").
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Communicators with graphs, whose ranks MPI may reorder, as the first that a program does after MPI_Init:
- * the neighbours of drawn graphs learn each other's ranks.
+ * Communicators with graphs, whose ranks MPI may reorder, as the first that a program does after
+ * MPI_Init: the neighbours of drawn graphs learn each other's ranks.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * A program that loads the library named, and calls work() in it or, if that is `handle`, MPI's functions in
- * it. With TW_WITH_MPI it uses MPI itself, so that the MPI library is there for all, and MPI's Fortran half
- * with the library that is loaded for no one else.
+ * A program that loads the library named, and calls work() in it or, if that is `handle`, MPI's
+ * functions in it. With TW_WITH_MPI it uses MPI itself, so that the MPI library is there for all,
+ * and MPI's Fortran half with the library that is loaded for no one else.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * A program that asks the loader whether functions are there, as those do that are made for several MPI
- * libraries: it prints which of the names in a file are. With TW_MISSING, which is not linked
+ * A program that asks the loader whether functions are there, as those do that are made for several
+ * MPI libraries: it prints which of the names in a file are. With TW_MISSING, which is not linked
  * with MPI's Fortran half, it calls a function of that and prints what comes back.
  */
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * A C library with functions of its own whose names begin with mpi_: C reserves MPI_ alone. It is not
- * linked with MPI's Fortran half.
+ * A C library with functions of its own whose names begin with mpi_: C reserves MPI_ alone. It is
+ * not linked with MPI's Fortran half.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * An MPI library of Fortran functions alone, for one rank, as solvers bring them; and, with TW_PROGRAM, what
- * gfortran makes of a program that is linked with it.
+ * An MPI library of Fortran functions alone, for one rank, as solvers bring them; and, with
+ * TW_PROGRAM, what gfortran makes of a program that is linked with it.
  */
 #ifdef TW_PROGRAM
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/interpose/memories.c - what is special about device memory (memory.h): results are the same bits in
- * any memory, on each rank its own; what the default stream is still doing is done first; the device that
- * is current stays so; where nothing is sent or received any address may stand.
+ * tests/interpose/memories.c - what is special about device memory (memory.h): results are the same
+ * bits in any memory, on each rank its own; what the default stream is still doing is done first;
+ * the device that is current stays so; where nothing is sent or received any address may stand.
  */
 #include "config.h"
 
@@ -61,7 +61,8 @@ static void same_bits(void)
     t_layouts_free();
 }
 
-/* ---- by hand ------------------------------------------------------------------------------------ */
+/* ---- by hand
+ * ------------------------------------------------------------------------------------ */
 
 static int (*set_late)(void *p, int value, size_t bytes, void *stream);
 static int (*get_device)(int *device);

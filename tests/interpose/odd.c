@@ -19,7 +19,8 @@
 #define THREADS 3
 #define CALLS   4 /* of a thread */
 
-/* ---- attributes: every communicator of a program has one, and so have its duplicates ----------- */
+/* ---- attributes: every communicator of a program has one, and so have its duplicates
+ * ----------- */
 
 static int        keyval = MPI_KEYVAL_INVALID;
 static atomic_int living; /* communicators with the attribute, those that others made too */
@@ -45,7 +46,8 @@ static int on_delete(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-/* ---- errors ------------------------------------------------------------------------------------ */
+/* ---- errors
+ * ------------------------------------------------------------------------------------ */
 
 /* A call that is wrong on this rank, and says so before anything is sent. */
 static int wrong(MPI_Comm comm, size_t which)
@@ -124,7 +126,8 @@ static void step_jump(t_odd_t *odd)
 #define step_jump step_errors
 #endif
 
-/* ---- calls, communicators ---------------------------------------------------------------------- */
+/* ---- calls, communicators
+ * ---------------------------------------------------------------------- */
 
 static void step_call(t_odd_t *odd)
 {
@@ -227,7 +230,8 @@ static void step_duplicate(t_odd_t *odd)
     T_OK(t_below(&odd->shared, 2) == 0 ? MPI_Comm_free(&two) : MPI_Comm_disconnect(&two));
 }
 
-/* ---- threads ----------------------------------------------------------------------------------- */
+/* ---- threads
+ * ----------------------------------------------------------------------------------- */
 
 typedef struct odd_thread {
     pthread_t id;
@@ -268,7 +272,8 @@ static void step_threads(t_odd_t *odd)
     }
 }
 
-/* ---- processes that are stopped ---------------------------------------------------------------- */
+/* ---- processes that are stopped
+ * ---------------------------------------------------------------- */
 
 static void collect_child(t_odd_t *odd)
 {
@@ -299,7 +304,8 @@ static void step_stop(t_odd_t *odd)
     call_on(odd, &odd->places[0], true);
 }
 
-/* ---- programs ---------------------------------------------------------------------------------- */
+/* ---- programs
+ * ---------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

@@ -42,7 +42,8 @@ static void compare(const float *got, int step, uint64_t seed, int from, int to,
     }
 }
 
-/* ---- equal pointers, NULL, empty sides ----------------------------------------------------------- */
+/* ---- equal pointers, NULL, empty sides
+ * ----------------------------------------------------------- */
 
 /* What rank r of a place does with its empty side. */
 enum { NOTHING_ODD, NULL_SIDE, SAME_SIDE };
@@ -195,7 +196,8 @@ void t_odd_interleave(t_odd_t *odd)
     MPI_Type_free(&odd_type);
 }
 
-/* ---- types --------------------------------------------------------------------------------------- */
+/* ---- types
+ * --------------------------------------------------------------------------------------- */
 
 #define SPAN 65536 /* bytes of the memory that types lie in */
 
@@ -363,7 +365,8 @@ void t_odd_types(t_odd_t *odd)
     free(packed);
 }
 
-/* ---- memory that others cannot read --------------------------------------------------------------- */
+/* ---- memory that others cannot read
+ * --------------------------------------------------------------- */
 
 /* MPICH 4.0 over UCX dies of it. */
 static float *hidden_memory(way_t way, size_t bytes)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/interpose/operations.c - MPI_MAX, MPI_MIN and MPI_PROD of floats and doubles by every reduction, of values that
- * bitpack:2 keeps, as are their products: exact with whatever codec a rule names, and, since no rule names tree8 for
- * them, with that, too. Products of complex numbers are no products of their parts. Where a NaN is among the values
- * the largest is one, if it was encoded.
+ * tests/interpose/operations.c - MPI_MAX, MPI_MIN and MPI_PROD of floats and doubles by every
+ * reduction, of values that bitpack:2 keeps, as are their products: exact with whatever codec a
+ * rule names, and, since no rule names tree8 for them, with that, too. Products of complex numbers
+ * are no products of their parts. Where a NaN is among the values the largest is one, if it was
+ * encoded.
  */
 #include "config.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/interpose/policy_every.c - `policy every`: once each collective of which nothing is compressed,
- * blocking and nonblocking, large-count where MPI has it; and persistent ones, started three times,
- * twice together. Ranks are asked for 2 * 1000 ints wherever something is sent to everybody.
+ * tests/interpose/policy_every.c - `policy every`: once each collective of which nothing is
+ * compressed, blocking and nonblocking, large-count where MPI has it; and persistent ones, started
+ * three times, twice together. Ranks are asked for 2 * 1000 ints wherever something is sent to
+ * everybody.
  */
 #include "config.h"
 

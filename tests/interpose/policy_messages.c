@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/interpose/policy_messages.c - `policy messages`: messages of every kind round a ring, and one-sided
- * transfers, 1000 items each. One message of each kind counts; those to nobody, of a rank to itself and of
- * nothing have no bytes.
+ * tests/interpose/policy_messages.c - `policy messages`: messages of every kind round a ring, and
+ * one-sided transfers, 1000 items each. One message of each kind counts; those to nobody, of a rank
+ * to itself and of nothing have no bytes.
  */
 #include "config.h"
 
@@ -67,7 +67,8 @@ static void modes(void)
     arrived("sendrecv_replace", N);
 }
 
-/* Receives that are there before the others send in ready mode; a request that is started three times. */
+/* Receives that are there before the others send in ready mode; a request that is started three
+ * times. */
 static void kept(void)
 {
     MPI_Request requests[2];
@@ -86,7 +87,8 @@ static void kept(void)
     MPI_Request_free(&requests[1]);
 }
 
-/* Nobody, itself, nothing, and the other side of an inter-communicator, which has the same numbers. */
+/* Nobody, itself, nothing, and the other side of an inter-communicator, which has the same
+ * numbers. */
 static void no_bytes(void)
 {
     const int   half = rank < size / 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/interpose/pool.h - nonblocking jobs that are under way, completed in any order by every call
- * that completes requests.
+ * tests/interpose/pool.h - nonblocking jobs that are under way, completed in any order by every
+ * call that completes requests.
  */
 #ifndef TW_TESTS_INTERPOSE_POOL_H
 #define TW_TESTS_INTERPOSE_POOL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/interpose/recorded.c - a program that knows nothing of thinwire, for record.sh: collectives in
- * loops, and programs that are hard to record. Rank 0 prints a checksum of all results, and of what is
- * recorded "total OPERATION VALUES", counted as thinwire-job(5) counts.
+ * tests/interpose/recorded.c - a program that knows nothing of thinwire, for record.sh: collectives
+ * in loops, and programs that are hard to record. Rank 0 prints a checksum of all results, and of
+ * what is recorded "total OPERATION VALUES", counted as thinwire-job(5) counts.
  */
 #include "config.h"
 
@@ -174,7 +174,8 @@ static void messages(void)
     MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
 }
 
-/* 1000 floats to the next rank and 500 to the one before, where there are such, and computing meanwhile. */
+/* 1000 floats to the next rank and 500 to the one before, where there are such, and computing
+ * meanwhile. */
 static void of_neighbours(void)
 {
     for (int i = 0; i < 20; i++) {
@@ -416,8 +417,8 @@ static int draw_here(int below)
     return (int)((here >> 33) % (uint64_t)below);
 }
 
-/* Which collective is complete first is drawn by each rank: of those that are complete everywhere, the
- * program asks for one, or for some, as MPI might find them. */
+/* Which collective is complete first is drawn by each rank: of those that are complete everywhere,
+ * the program asks for one, or for some, as MPI might find them. */
 static void in_turn(void)
 {
     enum { N = 4 };
@@ -498,7 +499,8 @@ static void started_slowly(void)
     }
 }
 
-/* Rank 0's first call is from another place, so that the loop that it is in begins one call later. */
+/* Rank 0's first call is from another place, so that the loop that it is in begins one call
+ * later. */
 static void of_levels(void)
 {
     for (int i = 0; i < 10; i++) {
@@ -517,8 +519,8 @@ static void of_levels(void)
     }
 }
 
-/* More places than are told apart, each with a word for the start and one for the wait; two are under way at
- * a time. 512 functions of 40 places, as compilers take long for long functions. */
+/* More places than are told apart, each with a word for the start and one for the wait; two are
+ * under way at a time. 512 functions of 40 places, as compilers take long for long functions. */
 static MPI_Request from_place[2];
 static int         places;
 static const char *volatile function; /* or the compiler makes one of all */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/interpose/test_recording.c - recorded sequences: what is folded is the same when it is unfolded,
- * whatever it was; and the jobs that are made of them, as thinwire scale reads them.
+ * tests/interpose/test_recording.c - recorded sequences: what is folded is the same when it is
+ * unfolded, whatever it was; and the jobs that are made of them, as thinwire scale reads them.
  */
 #include "config.h"
 
@@ -348,8 +348,8 @@ static void note_leaf(void *arg, tw_fold_node_t *leaf)
     leaves->runs[leaves->n++] = leaf->runs;
 }
 
-/* One sequence of three words, by ranks of which each tells some of their places apart: as a walk through
- * all of it, for each element. */
+/* One sequence of three words, by ranks of which each tells some of their places apart: as a walk
+ * through all of it, for each element. */
 START_TEST(other_loops_of_one_sequence_lie_beside_each_other)
 {
     static const uint64_t words[9] = {11, 12, 13, 11, 12, 13, 11, 12, 13};

@@ -305,7 +305,8 @@ START_TEST(the_order_of_ranks_does_not_matter)
 }
 END_TEST
 
-/* Numbers are none of it; integers put into doubles are subnormal or NaN, and in the middle as well. */
+/* Numbers are none of it; integers put into doubles are subnormal or NaN, and in the middle as
+ * well. */
 START_TEST(what_messages_hold)
 {
     static const int64_t words[] = {3, -3, 70000};

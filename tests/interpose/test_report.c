@@ -204,7 +204,8 @@ START_TEST(what_is_held)
 }
 END_TEST
 
-/* The row with most bytes comes first although of its time nothing is known; those of no account are one. */
+/* The row with most bytes comes first although of its time nothing is known; those of no account
+ * are one. */
 START_TEST(small_rows_are_one)
 {
     tw_report_about_t about = about_job("");

@@ -119,7 +119,8 @@ static void first_calls(void)
 }
 
 /* Rank 0 is in both calls at once, the others in one after the other, the younger communicator's
- * first. Nothing depends on the pause but whether this would show that a call waits for the other. */
+ * first. Nothing depends on the pause but whether this would show that a call waits for the
+ * other. */
 static void crossed(void)
 {
     const struct timespec pause = {.tv_nsec = 30000000};

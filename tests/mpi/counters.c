@@ -133,8 +133,8 @@ static void bytes_of_movement(void)
     }
 }
 
-/* All forms of a call, which are counted in places of their own: as messages, in memory that a node's ranks
- * share, and by MPI. */
+/* All forms of a call, which are counted in places of their own: as messages, in memory that a
+ * node's ranks share, and by MPI. */
 static void three_forms(tw_comm_t *comm, const tw_how_t *how, size_t n, uint64_t network,
                         uint64_t memory)
 {

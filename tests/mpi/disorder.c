@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/mpi/disorder.c - an MPI library that is slow and moody: it says "not yet" at random, so
  * that pieces, stages and operations overlap in orders that a quiet machine never shows; one
- * with very few tags, so that they repeat; and one that reads what it sends as late as it may. Results must
- * be the model's all the same.
+ * with very few tags, so that they repeat; and one that reads what it sends as late as it may.
+ * Results must be the model's all the same.
  *
  * The calls are changed through the transport's table of MPI calls; this test links its inside.
  */
@@ -208,7 +208,8 @@ static void a_piece_that_stays_behind(void)
     t_comm_done(comm, ctx);
 }
 
-/* What is sent is read when the message begins, at the latest when it is complete: nobody may have written there. */
+/* What is sent is read when the message begins, at the latest when it is complete: nobody may have
+ * written there. */
 static void data_leave_late(void)
 {
     static const char *const settings[] = {"CHUNK=256", "WINDOW=8", "NODE_RANKS=1", NULL};
@@ -228,7 +229,8 @@ static void data_leave_late(void)
         for (int r = 0; r < t_size * t_size; r++) {
             const unsigned turn = (unsigned)((r / t_size + r % t_size + i) % t_size);
 
-            /* One ends before others begin another piece, and begins between two pieces of what is received. */
+            /* One ends before others begin another piece, and begins between two pieces of what is
+             * received. */
             shape.counts[r / t_size][r % t_size] = turn == 0 ? 100 : 9 * 256 * (turn % 3);
         }
         t_job_once(comm, &shape);

@@ -343,7 +343,8 @@ static void a_long_series(void)
     T_CHECK(wrong == 0, "%zu of %d sums are wrong", wrong, (int)SERIES);
 }
 
-/* Bytes that this rank, or its progress thread, sends when it starts this; the others have not begun. */
+/* Bytes that this rank, or its progress thread, sends when it starts this; the others have not
+ * begun. */
 static uint64_t sent_by_start(const tw_comm_t *comm, tw_request_t *plan)
 {
     tw_stats_t before, after;

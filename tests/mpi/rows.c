@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/mpi/rows.c - whatever stands in the lists of element types, reductions, codecs and algorithms, each with all
- * others; a new row needs no line here. Values are 1 and 2, so that every result is exact in every type and order; the
- * oracle is MPI's own operation on doubles. Codecs that lose something are compared elsewhere.
+ * tests/mpi/rows.c - whatever stands in the lists of element types, reductions, codecs and
+ * algorithms, each with all others; a new row needs no line here. Values are 1 and 2, so that every
+ * result is exact in every type and order; the oracle is MPI's own operation on doubles. Codecs
+ * that lose something are compared elsewhere.
  */
 #include "config.h"
 
@@ -47,7 +48,8 @@ static void combine(const rows_t *r, tw_dtype_t dtype, int reduction, const char
     T_CHECK(t_rank < t_size - 1 || memcmp(r->out, r->want, bytes) == 0, "the reduce is another");
 }
 
-/* By every codec that keeps each bit of the type, with its defaults, and by the one that the type names. */
+/* By every codec that keeps each bit of the type, with its defaults, and by the one that the type
+ * names. */
 static void each_codec(const rows_t *r, tw_dtype_t dtype, int reduction)
 {
     const char *name;

@@ -118,7 +118,8 @@ static void *sleeps(void *argument)
     return NULL;
 }
 
-/* Rank 0 waits in one thread and starts the next operation in another; the others begin after that. */
+/* Rank 0 waits in one thread and starts the next operation in another; the others begin after
+ * that. */
 static void starts_while_it_waits(void)
 {
     static const char *const settings[] = {"PROGRESS=thread", NULL};

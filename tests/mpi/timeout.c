@@ -335,8 +335,8 @@ static void wait_in(tw_comm_t *comm, where_t where, float *x, size_t n)
     }
 }
 
-/* Rank 0 waits, and is stopped for longer than the limit, as by Ctrl-Z or a machine that sleeps. The
- * others, busy elsewhere, come when it goes on. Nobody waited in vain for that long. */
+/* Rank 0 waits, and is stopped for longer than the limit, as by Ctrl-Z or a machine that sleeps.
+ * The others, busy elsewhere, come when it goes on. Nobody waited in vain for that long. */
 static void a_rank_that_is_stopped_while_it_waits(void)
 {
     enum { N = 9000 };
@@ -375,8 +375,8 @@ static void a_rank_that_is_stopped_while_it_waits(void)
     t_comm_done(comm, ctx);
 }
 
-/* A rank that is stopped for longer than the limit while the others wait for it is one that does not
- * come: they give up. It finds that out itself, or had all that it needed. */
+/* A rank that is stopped for longer than the limit while the others wait for it is one that does
+ * not come: they give up. It finds that out itself, or had all that it needed. */
 static void a_rank_that_is_stopped_while_others_wait(void)
 {
     tw_context_t *ctx;

@@ -12,7 +12,8 @@
 
 #define RANKS 400
 
-/* ck_assert(), which says to its parent that it was there, would take most of the time: millions of times. */
+/* ck_assert(), which says to its parent that it was there, would take most of the time: millions of
+ * times. */
 #define HOLDS(condition)                                                                           \
     do {                                                                                           \
         if (!(condition)) {                                                                        \

@@ -193,8 +193,9 @@ void buckets_refused(void)
     device_comm_done(comm, ctx);
 }
 
-/* A bucket waits for nothing that the caller computes after it, though the host has run ahead and made
- * the next one ready: not all of that is done when its sum is there. One rank, so no time passes. */
+/* A bucket waits for nothing that the caller computes after it, though the host has run ahead and
+ * made the next one ready: not all of that is done when its sum is there. One rank, so no time
+ * passes. */
 void buckets_independent(void)
 {
     enum { LATER = 20000, N = 500 };

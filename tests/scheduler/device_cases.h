@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/scheduler/device_cases.h - the parts of the program device.mpi: schedulers on device memory, with a
- * stub for a device (tests/transport) or with the stand-in (tests/gpu/standin). Work is done late, in an
- * order drawn by lot, so that what does not wait for the right thing has bytes that are not there yet.
- * Results must be those of the same object on host memory, bit for bit.
+ * tests/scheduler/device_cases.h - the parts of the program device.mpi: schedulers on device
+ * memory, with a stub for a device (tests/transport) or with the stand-in (tests/gpu/standin). Work
+ * is done late, in an order drawn by lot, so that what does not wait for the right thing has bytes
+ * that are not there yet. Results must be those of the same object on host memory, bit for bit.
  */
 #ifndef TW_TESTS_SCHEDULER_DEVICE_CASES_H
 #define TW_TESTS_SCHEDULER_DEVICE_CASES_H
@@ -20,8 +20,8 @@ typedef struct place {
 void *place_get(const place_t *place, size_t bytes); /* junk */
 void  place_put(const place_t *place, void *p);      /* once all work is done; NULL is allowed */
 
-/* Between memory of the place and of the host, or within the place: done later, on a device; so `src`
- * is not changed, and dst not looked at, before place_finish(). */
+/* Between memory of the place and of the host, or within the place: done later, on a device; so
+ * `src` is not changed, and dst not looked at, before place_finish(). */
 void place_copy(const place_t *place, void *dst, const void *src, size_t bytes);
 void place_divide(const place_t *place, float *values, size_t n, int divisor);
 void place_finish(const place_t *place);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/scheduler/device_failures.c - schedulers on a device that fails in the middle; see device_cases.h. One of them
- * by the number of ranks, as what a broken device holds stays; which call of the device it is, is drawn by lot.
+ * tests/scheduler/device_failures.c - schedulers on a device that fails in the middle; see
+ * device_cases.h. One of them by the number of ranks, as what a broken device holds stays; which
+ * call of the device it is, is drawn by lot.
  */
 #include "config.h"
 
@@ -144,7 +145,8 @@ static const way_t ways[] = {
     {"weights", weights_make, weights_step, weights_release},
 };
 
-/* ---- one fails -------------------------------------------------------------------------------- */
+/* ---- one fails
+ * -------------------------------------------------------------------------------- */
 
 /* Rank 0's device does: this rank is told, the others give up when nothing comes, and all leave. */
 static void fails(const way_t *way, tw_comm_t *comm, void *p, const room_t *room)

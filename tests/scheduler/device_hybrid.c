@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/scheduler/device_hybrid.c - hybrid runs; see device_cases.h. The divided part is x / (rank + 2) for
- * the gradient, so that a sum depends on its order; what it sees of each pass is kept.
+ * tests/scheduler/device_hybrid.c - hybrid runs; see device_cases.h. The divided part is x / (rank
+ * + 2) for the gradient, so that a sum depends on its order; what it sees of each pass is kept.
  */
 #include "config.h"
 
@@ -47,7 +47,8 @@ static int compute(void *user, const tw_hybrid_pass_t *pass)
     return 0;
 }
 
-/* x is written by work just before a run and again just after it; results are copied out by work. */
+/* x is written by work just before a run and again just after it; results are copied out by
+ * work. */
 static void train(tw_comm_t *comm, const tw_hybrid_config_t *how, const place_t *place,
                   const float *x, float *results)
 {

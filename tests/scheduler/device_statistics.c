@@ -12,7 +12,8 @@
 
 #define STEPS 4
 
-/* What goes in, or comes out, in each step; in host memory, which is not changed while work may be left. */
+/* What goes in, or comes out, in each step; in host memory, which is not changed while work may be
+ * left. */
 typedef struct numbers {
     moments_t moments[STEPS], sums[STEPS];
     float     state[STEPS][2 * CHANNELS_ALL];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/scheduler/device_weights.c - weights with owners; see device_cases.h. The update is master = sum /
- * (step + 3), so that the last copies say whether all steps were right.
+ * tests/scheduler/device_weights.c - weights with owners; see device_cases.h. The update is master
+ * = sum / (step + 3), so that the last copies say whether all steps were right.
  */
 #include "config.h"
 
@@ -211,7 +211,8 @@ void weights_direct(void)
     same_weights(DIRECT);
 }
 
-/* Memory of the other kind, on all ranks and on one; a rank without a device, or whose device fails. */
+/* Memory of the other kind, on all ranks and on one; a rank without a device, or whose device
+ * fails. */
 void weights_refused(void)
 {
     static t_log_t      log;

@@ -34,7 +34,8 @@ static int observe(tw_precision_t *p, double norm)
     const int before = p->bits;
     int       raised = 7;
 
-    /* one check for all, and no ck_assert, which writes a line to a file each time: millions here */
+    /* one check for all, and no ck_assert, which writes a line to a file each time: millions
+     * here */
     if (tw_precision_observe(p, norm, &raised) != TW_OK || raised != (p->bits > before) ||
         p->bits < before || p->bits > p->last) {
         ck_abort_msg("norm %g: from %d to %d bits, at most %d, raised %d", norm, before, p->bits,
@@ -197,7 +198,8 @@ typedef struct sequence {
     double         norm[LONGEST];
 } sequence_t;
 
-/* Norms of a few values, so that rates often are the threshold, 0 or infinite; or near each other. */
+/* Norms of a few values, so that rates often are the threshold, 0 or infinite; or near each
+ * other. */
 static double draw_norm(test_random_t *random, int kind, double before)
 {
     switch (kind) {

@@ -121,7 +121,8 @@ static void draw_gradient(net_t *net, size_t i, int step)
     }
 }
 
-/* What a codec makes of values of a group, share by share; shares are those of weights in `shares`. */
+/* What a codec makes of values of a group, share by share; shares are those of weights in
+ * `shares`. */
 static void quantise(tw_weights_owners_t owners, size_t i, const char *shares, const char *spec,
                      float *values)
 {

@@ -216,8 +216,8 @@ START_TEST(exchanges_queue)
 }
 END_TEST
 
-/* A bcast of the next root begins when the links of a mean rank are free: on four ranks three send once,
- * of which a tree's root sends two. */
+/* A bcast of the next root begins when the links of a mean rank are free: on four ranks three send
+ * once, of which a tree's root sends two. */
 START_TEST(roots_that_take_turns_queue_by_their_mean)
 {
     const on_four_t *k = on_four("fp32");
@@ -309,8 +309,8 @@ START_TEST(shares_and_what_is_fixed)
 }
 END_TEST
 
-/* Sixteen ranks, four on a node. Four that follow each other are a node; every fourth is on a node of
- * its own, of whose links three others like it have their part. */
+/* Sixteen ranks, four on a node. Four that follow each other are a node; every fourth is on a node
+ * of its own, of whose links three others like it have their part. */
 START_TEST(parts_of_the_ranks)
 {
     static const struct {
@@ -352,7 +352,8 @@ START_TEST(parts_of_the_ranks)
 }
 END_TEST
 
-/* A latency, the further messages, and their bytes over the links of the node; nothing on one rank. */
+/* A latency, the further messages, and their bytes over the links of the node; nothing on one
+ * rank. */
 START_TEST(messages_to_neighbours)
 {
     static const char call[] =
@@ -569,7 +570,8 @@ START_TEST(nested_loops)
 }
 END_TEST
 
-/* What was started before a loop goes on in it, and is not put off by the rounds that are folded. */
+/* What was started before a loop goes on in it, and is not put off by the rounds that are
+ * folded. */
 START_TEST(an_exchange_beside_a_loop)
 {
     const on_four_t *k = on_four("tree8");
@@ -729,8 +731,9 @@ static step_case_t drawn_case(test_random_t *random, const tw_facts_t *facts)
                          .share          = drawn(random, 0.01, 1.0)};
 }
 
-/* Whole multiples: the model's fragments make a vector of a little more than one of them faster. And
- * no codec beside a computation: another algorithm for the larger vector may spend less on it. */
+/* Whole multiples: the model's fragments make a vector of a little more than one of them faster.
+ * And no codec beside a computation: another algorithm for the larger vector may spend less on
+ * it. */
 START_TEST(more_values_never_take_less)
 {
     test_random_t random = {test_seed()};
@@ -764,8 +767,9 @@ START_TEST(more_values_never_take_less)
 }
 END_TEST
 
-/* Ranks that share processors are never faster, nor those that messages keep busy; a whole processor
- * each, said or not, is the same. Blocking, as what is left of one step may hold up another. */
+/* Ranks that share processors are never faster, nor those that messages keep busy; a whole
+ * processor each, said or not, is the same. Blocking, as what is left of one step may hold up
+ * another. */
 START_TEST(sharing_is_never_faster)
 {
     test_random_t random = {test_seed()};

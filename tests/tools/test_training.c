@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/tools/test_training.c - the step that scaling/training.h makes of layers: against steps worked out by
- * hand, against the library's own buckets and passes, and what must hold of any training.
+ * tests/tools/test_training.c - the step that scaling/training.h makes of layers: against steps
+ * worked out by hand, against the library's own buckets and passes, and what must hold of any
+ * training.
  */
 #include "config.h"
 
@@ -146,8 +147,8 @@ static void describe(const workload_t *step, char *text)
     "{ name = \"fc.2\"; weights = 100; units = 10; forward = 0.002; backward = 0.008; });"         \
     " loss = \"logistic\"; };"
 
-/* Groups of 310 small values, 900, 2000 and 100, their shares of whole 64 on three ranks 128, 320, 704 and
- * 64; updated are 1216 of 3310. */
+/* Groups of 310 small values, 900, 2000 and 100, their shares of whole 64 on three ranks 128, 320,
+ * 704 and 64; updated are 1216 of 3310. */
 static const struct by_hand {
     const char *job, *scheme;
     int         ranks, lossy;
@@ -341,7 +342,8 @@ static const struct scheme_case {
 } schemes[] = {
     {"a", TW_SCHEME_A}, {"b", TW_SCHEME_B}, {"c", TW_SCHEME_C}, {"group=", TW_SCHEME_GROUP}};
 
-/* Of any batch as many passes, and all examples in them; of one that every slice divides each pass. */
+/* Of any batch as many passes, and all examples in them; of one that every slice divides each
+ * pass. */
 static void compare_passes(test_random_t *random, const struct scheme_case *scheme, int ranks,
                            int even)
 {
@@ -391,8 +393,8 @@ START_TEST(passes_are_those_of_the_library)
 }
 END_TEST
 
-/* The tensors of a training as tw_buckets_create() gets them from the trainer: those that name fp32 have a
- * codec, small ones by themselves have none. */
+/* The tensors of a training as tw_buckets_create() gets them from the trainer: those that name fp32
+ * have a codec, small ones by themselves have none. */
 static size_t list_parts(const workload_t *of, int lossy, tw_bucket_part_t *part, float *memory)
 {
     static const char named, coded; /* addresses of two codecs */
@@ -424,8 +426,8 @@ static size_t list_parts(const workload_t *of, int lossy, tw_bucket_part_t *part
     return n;
 }
 
-/* The same counts in the same order, and each when its last tensor is there: behind the computation of
- * that layer. */
+/* The same counts in the same order, and each when its last tensor is there: behind the computation
+ * of that layer. */
 static void compare_buckets(const workload_t *of, int lossy, float *memory)
 {
     static tw_bucket_part_t part[2 * LAYERS + 1];
@@ -489,8 +491,8 @@ static void draw_owned(drawn_training_t *k, test_random_t *random, int owners)
     }
 }
 
-/* Gradients to the owners and weights back: each value once, in shares as the library has them; small ones
- * as they are, weights by what the layer says. */
+/* Gradients to the owners and weights back: each value once, in shares as the library has them;
+ * small ones as they are, weights by what the layer says. */
 START_TEST(owners_get_and_send_all)
 {
     test_random_t    random = {test_seed()};
@@ -844,8 +846,8 @@ START_TEST(groups_of_one_and_of_all)
 }
 END_TEST
 
-/* Wider layers by whole multiples, as fragments make a vector of a little more than one faster; each tensor
- * in a bucket of its own, as another division of the buckets may start earlier. */
+/* Wider layers by whole multiples, as fragments make a vector of a little more than one faster;
+ * each tensor in a bucket of its own, as another division of the buckets may start earlier. */
 START_TEST(wider_layers_never_take_less)
 {
     test_random_t    random = {test_seed()};
@@ -894,7 +896,8 @@ START_TEST(links_are_never_faster_than_they_are)
 }
 END_TEST
 
-/* Each rank is the root once: values go to all others, and come back to be summed, in two passes by a detour. */
+/* Each rank is the root once: values go to all others, and come back to be summed, in two passes by
+ * a detour. */
 START_TEST(roots_take_turns)
 {
     test_random_t    random = {test_seed()};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/tools/watched.c - a call that is watched for 1 s (command/watch.h). Argument: `stopped`: it is
- * over in less, not counting 1.5 s in which the process is stopped; `stuck`: it takes longer.
+ * tests/tools/watched.c - a call that is watched for 1 s (command/watch.h). Argument: `stopped`: it
+ * is over in less, not counting 1.5 s in which the process is stopped; `stuck`: it takes longer.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/topology/test_devices.c - GPUs of AMD, their links and who gets them; and which rank takes
  * which device where CUDA has said what each rank sees, parts of GPUs (MIG) among them. On drawn
- * machines, against plain searches: no device rests while another has two ranks that could part, none
- * could come nearer, and all ranks of a node find the same.
+ * machines, against plain searches: no device rests while another has two ranks that could part,
+ * none could come nearer, and all ranks of a node find the same.
  */
 #include "config.h"
 
@@ -12,7 +12,8 @@
 
 #include "tests/topology/common.h"
 
-/* ---- AMD -------------------------------------------------------------------------------------- */
+/* ---- AMD
+ * -------------------------------------------------------------------------------------- */
 
 static int count_gpus(const tw_node_t *node, int cuda)
 {
@@ -24,9 +25,9 @@ static int count_gpus(const tw_node_t *node, int cuda)
     return n;
 }
 
-/* Two hives of four, a switch for every two GPUs and a card. Inside a hive 6 pairs, 2 at a time, both
- * hives at once: 3 rounds. The 16 pairs between hives go by PCIe, each of four switches lets one out:
- * 2 at a time, 8 rounds. */
+/* Two hives of four, a switch for every two GPUs and a card. Inside a hive 6 pairs, 2 at a time,
+ * both hives at once: 3 rounds. The 16 pairs between hives go by PCIe, each of four switches lets
+ * one out: 2 at a time, 8 rounds. */
 START_TEST(amd_machine)
 {
     static const int         gpus[] = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -92,7 +93,8 @@ static tw_node_t *changed(const char *from, const char *to)
     return node;
 }
 
-/* What makes a PCI function of AMD a GPU: a display or 3D class, or what its libraries say of it. */
+/* What makes a PCI function of AMD a GPU: a display or 3D class, or what its libraries say of
+ * it. */
 static const struct {
     const char *from, *to;
     int         amd, cuda;
@@ -115,7 +117,8 @@ START_TEST(amd_kinds)
 }
 END_TEST
 
-/* Accelerators that OpenCL alone knows: it says that they are GPUs of AMD, or processors, or another's. */
+/* Accelerators that OpenCL alone knows: it says that they are GPUs of AMD, or processors, or
+ * another's. */
 START_TEST(amd_by_opencl)
 {
     static const char *const kinds_of[][3] = {
@@ -173,7 +176,8 @@ START_TEST(amd_without_pci)
 }
 END_TEST
 
-/* A card of NVIDIA's beside seven of AMD's: it is GPU 0 wherever it stands, and all ranks have it. */
+/* A card of NVIDIA's beside seven of AMD's: it is GPU 0 wherever it stands, and all ranks have
+ * it. */
 START_TEST(amd_beside_nvidia)
 {
     tw_node_t  *node = changed("0000:53:00.0\" pci_type=\"0380 [1002:740c]",
@@ -195,8 +199,8 @@ START_TEST(amd_beside_nvidia)
 }
 END_TEST
 
-/* Links that join not each with each: a ring of four per package. Of each ring 4 pairs meet by links, 2
- * at a time in 2 rounds, both rings at once; the others by PCIe. */
+/* Links that join not each with each: a ring of four per package. Of each ring 4 pairs meet by
+ * links, 2 at a time in 2 rounds, both rings at once; the others by PCIe. */
 START_TEST(ring_of_links)
 {
     static const int gpus[] = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -246,9 +250,11 @@ START_TEST(ring_of_links)
 }
 END_TEST
 
-/* ---- what CUDA says --------------------------------------------------------------------------- */
+/* ---- what CUDA says
+ * --------------------------------------------------------------------------- */
 
-/* Four ranks, each in a device cgroup of its own: all say CUDA_VISIBLE_DEVICES=0, and mean another. */
+/* Four ranks, each in a device cgroup of its own: all say CUDA_VISIBLE_DEVICES=0, and mean
+ * another. */
 START_TEST(own_cgroups)
 {
     const tw_rank_t  facts[] = {{.visible = "0", .devices = "0000:86:00.0"},
@@ -290,8 +296,8 @@ START_TEST(parts_of_a_gpu)
 }
 END_TEST
 
-/* By the older names of parts, which say the GPU; of the newer only CUDA knows it. CUDA shows one part
- * only. The file's GPUs become NVIDIA's, whose UUIDs hwloc has from NVML. */
+/* By the older names of parts, which say the GPU; of the newer only CUDA knows it. CUDA shows one
+ * part only. The file's GPUs become NVIDIA's, whose UUIDs hwloc has from NVML. */
 START_TEST(visible_parts)
 {
     static const struct {
@@ -356,7 +362,8 @@ START_TEST(devices_off_the_map)
 }
 END_TEST
 
-/* ---- drawn machines --------------------------------------------------------------------------- */
+/* ---- drawn machines
+ * --------------------------------------------------------------------------- */
 
 #define RANKS   24
 #define DEVICES 48 /* of a machine, parts included */
@@ -508,7 +515,8 @@ static int sees(const drawn_devices_t *d, int r, int device)
     return 0;
 }
 
-/* No rank has a nearer device that has fewer ranks, and no two would be nearer together by a swap. */
+/* No rank has a nearer device that has fewer ranks, and no two would be nearer together by a
+ * swap. */
 static void check_near(const drawn_devices_t *d)
 {
     int users[DEVICES] = {0};

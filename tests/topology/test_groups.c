@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/topology/test_groups.c - groups of ranks that are near each other: written down for known
- * machines; on drawn ones, of s ranks that stand together, however near, s / group groups have no member
- * from elsewhere, which is all there can be. And network interfaces as UCX names them.
+ * machines; on drawn ones, of s ranks that stand together, however near, s / group groups have no
+ * member from elsewhere, which is all there can be. And network interfaces as UCX names them.
  */
 #include "config.h"
 
@@ -48,8 +48,8 @@ START_TEST(s4_groups)
     expect_groups(s4, 8, mixed, 3, "0 2 4|1 3 5|6 7"); /* one of each switch is left over */
     expect_groups(s4, 8, mixed, 8, "0 1 2 3 4 5 6 7");
     expect_groups(s4, 8, mixed, 1, "0|1|2|3|4|5|6|7");
-    /* Three and three in pairs: in the order of ranks the second pair would be of both switches, and it
-     * is, as one must be; but not the first or the last. */
+    /* Three and three in pairs: in the order of ranks the second pair would be of both switches,
+     * and it is, as one must be; but not the first or the last. */
     expect_groups(s4, 6, three, 2, "0 1|2 5|3 4");
 }
 END_TEST
@@ -65,8 +65,8 @@ START_TEST(amd_groups)
 }
 END_TEST
 
-/* E17. DGX-2: 16 GPUs in two webs of eight, four below a switch. The ranks see them in an order that
- * deals them out to the webs in turn. Lassen: two below a switch, which NVLink joins. */
+/* E17. DGX-2: 16 GPUs in two webs of eight, four below a switch. The ranks see them in an order
+ * that deals them out to the webs in turn. Lassen: two below a switch, which NVLink joins. */
 START_TEST(machines_of_today)
 {
     tw_rank_t dealt[16], turned[4];
@@ -118,7 +118,8 @@ START_TEST(wrong_arguments)
 }
 END_TEST
 
-/* ---- drawn machines --------------------------------------------------------------------------- */
+/* ---- drawn machines
+ * --------------------------------------------------------------------------- */
 
 /* The first level at which two ranks stand together. */
 static int level_of(const tw_node_t *node, const tw_place_t *a, const tw_place_t *b)
@@ -206,8 +207,8 @@ START_TEST(random_groups)
 }
 END_TEST
 
-/* A card for every two GPUs. Without the others there is nothing to choose; a port that is down is not
- * the one. */
+/* A card for every two GPUs. Without the others there is nothing to choose; a port that is down is
+ * not the one. */
 START_TEST(networks)
 {
     size_t      size;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/backend_here.h - the backend that a test of backends is compiled for: the processor, or
- * (TW_ON_STANDIN) a GPU: one that tests/gpu/standin plays, or in the programs of tests/gpu/run a real one.
+ * tests/train/backend_here.h - the backend that a test of backends is compiled for: the processor,
+ * or (TW_ON_STANDIN) a GPU: one that tests/gpu/standin plays, or in the programs of tests/gpu/run a
+ * real one.
  */
 #ifndef TW_TESTS_BACKEND_HERE_H
 #define TW_TESTS_BACKEND_HERE_H

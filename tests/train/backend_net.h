@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/backend_net.h - networks for tests of backends: layers in a row, what they give in plain
- * double (reference.h), and by the backend that the test is compiled for. Everything that fails ends
- * the test.
+ * tests/train/backend_net.h - networks for tests of backends: layers in a row, what they give in
+ * plain double (reference.h), and by the backend that the test is compiled for. Everything that
+ * fails ends the test.
  */
 #ifndef TW_TESTS_BACKEND_NET_H
 #define TW_TESTS_BACKEND_NET_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/decode_files.h - JPEG and PNG files of all kinds, made in memory, and what they hold by
- * the plainest way there is.
+ * tests/train/decode_files.h - JPEG and PNG files of all kinds, made in memory, and what they hold
+ * by the plainest way there is.
  */
 #ifndef TW_TESTS_TRAIN_DECODE_FILES_H
 #define TW_TESTS_TRAIN_DECODE_FILES_H

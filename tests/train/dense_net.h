@@ -23,8 +23,9 @@ float *dense_net_drawn(size_t n, uint64_t key);
 void dense_net_examples(size_t n, size_t classes, uint64_t key, uint32_t *labels,
                         uint64_t *examples);
 
-/* The loss, and how many examples some other class wins, or five others do; gradients, laid out as params->gradient,
- * of scale * loss. value [total] are the parameters, x [n][features]; gradient, gx may be NULL. */
+/* The loss, and how many examples some other class wins, or five others do; gradients, laid out as
+ * params->gradient, of scale * loss. value [total] are the parameters, x [n][features]; gradient,
+ * gx may be NULL. */
 double dense_net_reference(const tw_network_t *net, const tw_params_t *params,
                            const tw_head_pass_t *pass, const double *value, const double *x,
                            double *gradient, double *gx, tw_head_wrong_t *wrong_p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/on_backend.h - memory of the backend that a test is compiled for (backend_here.h): what the
- * host reads and writes goes through copies.
+ * tests/train/on_backend.h - memory of the backend that a test is compiled for (backend_here.h):
+ * what the host reads and writes goes through copies.
  */
 #ifndef TW_TESTS_ON_BACKEND_H
 #define TW_TESTS_ON_BACKEND_H
@@ -21,8 +21,8 @@ static inline void on_backend_must(int status, const tw_problem_t *problem)
     }
 }
 
-/* That of backend_here(), with these kernels (NULL: the best) and threads; to be destroyed after all that
- * is in its memory. */
+/* That of backend_here(), with these kernels (NULL: the best) and threads; to be destroyed after
+ * all that is in its memory. */
 static inline tw_backend_t *on_backend(const tw_compute_kernels_t *kernels, int threads)
 {
     tw_problem_t  problem = {.set = 0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/owners.c - weights with owners, at the root or in shares, beside runs in which every rank
- * updates all: the same bits where codecs lose nothing; bits of AWP at the steps at which a serial
- * rule gives them; runs that stop and go on, under another arrangement too.
+ * tests/train/owners.c - weights with owners, at the root or in shares, beside runs in which every
+ * rank updates all: the same bits where codecs lose nothing; bits of AWP at the steps at which a
+ * serial rule gives them; runs that stop and go on, under another arrangement too.
  */
 #include "config.h"
 
@@ -98,8 +98,8 @@ static double farthest(const tw_training_t *a, const tw_training_t *b)
 }
 
 /* On several hosts with a rank each: the same bits. With several on each, sums over a host and over
- * the hosts are added in an order that depends on who owns them: equal up to rounding, and the same in
- * every run. */
+ * the hosts are added in an order that depends on who owns them: equal up to rounding, and the same
+ * in every run. */
 static void several_hosts(void)
 {
     static const char *const updates[]  = {"root", "sharded"};
@@ -181,9 +181,9 @@ static void memory(void)
 
 /* ---- AWP ----------------------------------------------------------------------------------- */
 
-/* With a threshold that every rate is below, bits rise after 1 + interval steps: the first norm has no
- * rate, and after a raise the next is a first again. The weights of every rank are the same all the
- * time (a run compares them after every epoch). */
+/* With a threshold that every rate is below, bits rise after 1 + interval steps: the first norm has
+ * no rate, and after a raise the next is a first again. The weights of every rank are the same all
+ * the time (a run compares them after every epoch). */
 static void bits_rise(void)
 {
     static const char *const updates[] = {"root", "sharded"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/pipeline_rig.h - a pipeline for tests, whose images are functions of their numbers, and
- * the batches that it prepares.
+ * tests/train/pipeline_rig.h - a pipeline for tests, whose images are functions of their numbers,
+ * and the batches that it prepares.
  */
 #ifndef TW_TESTS_TRAIN_PIPELINE_RIG_H
 #define TW_TESTS_TRAIN_PIPELINE_RIG_H

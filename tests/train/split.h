@@ -10,8 +10,8 @@
 
 enum { INPUTS = 30 };
 
-/* A head and its parameters, whole or split. value and gradient are the host's, copied to the backend's
- * before a pass; gradient and gx are copied back after it. */
+/* A head and its parameters, whole or split. value and gradient are the host's, copied to the
+ * backend's before a pass; gradient and gx are copied back after it. */
 typedef struct part {
     tw_params_t     params;
     tw_head_t      *head;

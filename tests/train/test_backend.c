@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/train/test_backend.c - a backend against layers in plain double (reference.h): small
- * networks of every operation, forward, backward and evaluated. On the host at every instruction set,
- * with one and two threads; on the stand-in for CUDA with other orders of execution. TW_SEED=N draws
- * other numbers.
+ * networks of every operation, forward, backward and evaluated. On the host at every instruction
+ * set, with one and two threads; on the stand-in for CUDA with other orders of execution. TW_SEED=N
+ * draws other numbers.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/test_decode.c - JPEG and PNG files of all kinds: any region is a cut of what libjpeg's
- * and libpng's plain path gives for the whole image, turned as the file wants it.
+ * tests/train/test_decode.c - JPEG and PNG files of all kinds: any region is a cut of what
+ * libjpeg's and libpng's plain path gives for the whole image, turned as the file wants it.
  */
 #include "config.h"
 
@@ -210,9 +210,9 @@ START_TEST(other_exif_changes_nothing)
 }
 END_TEST
 
-/* A TIFF file of one directory with up to two entries, each { tag, type, count, value } of which the
- * value stands as 4 bytes, and some bytes behind them. Expected is what ImageOps.exif_transpose() of
- * Pillow 13.0 does. */
+/* A TIFF file of one directory with up to two entries, each { tag, type, count, value } of which
+ * the value stands as 4 bytes, and some bytes behind them. Expected is what
+ * ImageOps.exif_transpose() of Pillow 13.0 does. */
 static const struct {
     char     magic[5];
     uint32_t entry[2][4];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/test_decode_bad.c - JPEG and PNG files that end early, are damaged or ask for too much:
- * one line says what is wrong, and the decoder goes on with the next file.
+ * tests/train/test_decode_bad.c - JPEG and PNG files that end early, are damaged or ask for too
+ * much: one line says what is wrong, and the decoder goes on with the next file.
  */
 #include "config.h"
 
@@ -325,8 +325,8 @@ START_TEST(regions_beyond_the_image_are_refused)
 }
 END_TEST
 
-/* An image whose lower rows are missing is broken in all its views, though some do not show them: else
- * another one would stand in for some views alone. */
+/* An image whose lower rows are missing is broken in all its views, though some do not show them:
+ * else another one would stand in for some views alone. */
 START_TEST(views_are_broken_together)
 {
     const tw_image_form_t from = {.type = TW_IMAGE_FILE, .shape = {3, 0, 0}};

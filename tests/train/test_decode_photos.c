@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/test_decode_photos.c - photos as cameras and other programs write them, where they are at
- * hand: regions are cuts of what libjpeg's plain path gives.
+ * tests/train/test_decode_photos.c - photos as cameras and other programs write them, where they
+ * are at hand: regions are cuts of what libjpeg's plain path gives.
  */
 #include "config.h"
 

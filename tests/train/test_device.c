@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/train/test_device.c - a pipeline whose device is not the processor: its memory lies where
- * nobody may touch it, and copies are done late. Batches are the same ones, every image goes through
- * the eight steps of S2, slide 24, in their order, and nothing of the device is left behind.
+ * nobody may touch it, and copies are done late. Batches are the same ones, every image goes
+ * through the eight steps of S2, slide 24, in their order, and nothing of the device is left
+ * behind.
  */
 #include "config.h"
 
@@ -202,9 +203,9 @@ static const tw_input_device_t late = {.name    = "late",
 
 /* ---- batches ------------------------------------------------------------------------------- */
 
-/* Of every image that moved: what its thread did before is step 2, for the same staging, and step 3;
- * what happens next with the staging is step 8, or in a batch that is thrown away step 2. Copies start
- * behind step 4, else what arrives would not be what that has made.
+/* Of every image that moved: what its thread did before is step 2, for the same staging, and step
+ * 3; what happens next with the staging is step 8, or in a batch that is thrown away step 2. Copies
+ * start behind step 4, else what arrives would not be what that has made.
  * @return images that have gone all the way. */
 static size_t check_order(void)
 {

@@ -195,7 +195,8 @@ START_TEST(heads_match_the_reference)
 }
 END_TEST
 
-/* Outputs of a linear layer are linear in its input: the mean over views is the output of the mean. */
+/* Outputs of a linear layer are linear in its input: the mean over views is the output of the
+ * mean. */
 START_TEST(views_are_averaged)
 {
     enum { VIEWS = 5, N = 19, FEATURES = 30 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/test_job.c - every built-in model as a job: its layers, their seconds on a machine of known
- * speeds, and the bytes that training keeps; a job that was written says the same once it is read. Numbers
- * are counted anew from the shapes.
+ * tests/train/test_job.c - every built-in model as a job: its layers, their seconds on a machine of
+ * known speeds, and the bytes that training keeps; a job that was written says the same once it is
+ * read. Numbers are counted anew from the shapes.
  */
 #include "config.h"
 
@@ -251,8 +251,8 @@ START_TEST(memory_grows_with_what_is_kept)
 }
 END_TEST
 
-/* 784 inputs, 10 units: of 4 examples the images, and outputs with their gradients; split, two passes of
- * images and of their gradients, too. */
+/* 784 inputs, 10 units: of 4 examples the images, and outputs with their gradients; split, two
+ * passes of images and of their gradients, too. */
 START_TEST(memory_by_hand)
 {
     tw_network_t net;

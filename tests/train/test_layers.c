@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/test_layers.c - every layer by itself, forward and backward, number by number against plain
- * double, within a bound that follows from what is computed: u = 2^-24 for each operation in float on
- * the largest path, times the sum of the absolute values that meet in a number.
+ * tests/train/test_layers.c - every layer by itself, forward and backward, number by number against
+ * plain double, within a bound that follows from what is computed: u = 2^-24 for each operation in
+ * float on the largest path, times the sum of the absolute values that meet in a number.
  *
- *   convolution        (terms + 2) u sum |w x|; backward the same with the terms of a gradient. Not where it
- *                      is taken by a transform, which only test_backend.c lets a device do
+ *   convolution        (terms + 2) u sum |w x|; backward the same with the terms of a gradient. Not
+ *                      where it is taken by a transform, which only test_backend.c lets a device do
  *   maximum            0; backward (windows + 1) u sum |dy|
  *   mean of windows    (cells + 2) u sum |x|; backward (windows + 2) u sum |dy|
  *   responses          (4 size + 40) u |y|; backward (4 size + 60) u of the terms' absolute values
- *   normalisation      8 u (|mean| scale + |x - mean| scale + |beta|); backward 16 u of the terms', the
- *                      sums over the batch by their absolute values
+ *   normalisation      8 u (|mean| scale + |x - mean| scale + |beta|); backward 16 u of the terms',
+ *                      the sums over the batch by their absolute values
  *   addition           2 u (|a| + |b|); backward u |dy|
  *   logistic           4e-7; backward |dy| (8 u + 4e-7). Rectification: 0
  *   dropout            2 u |x| / keep, the masks being those of random.h; backward likewise
  *
- * The layer stands behind a convolution that changes nothing, so that there is a gradient by its input.
+ * The layer stands behind a convolution that changes nothing, so that there is a gradient by its
+ * input.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/train/test_network.c - the built-in models have the published shapes and numbers of
  * parameters; windows are counted one by one; data may bring another shape. Sources of the numbers:
- * S0 (arXiv 2004.02297) table I and its code, S1 (1511.04561), S3's ResNet-20, S4 (1404.5997). Those
- * of the models made small for CIFAR are counted by hand from their shapes.
+ * S0 (arXiv 2004.02297) table I and its code, S1 (1511.04561), S3's ResNet-20, S4 (1404.5997).
+ * Those of the models made small for CIFAR are counted by hand from their shapes.
  */
 #include "config.h"
 

@@ -42,7 +42,8 @@ START_TEST(files_come_out_again)
 }
 END_TEST
 
-/* kB of files that are mapped into this process and in its memory; those of a tmpfs count as shared. */
+/* kB of files that are mapped into this process and in its memory; those of a tmpfs count as
+ * shared. */
 static long mapped_kb(void)
 {
     FILE *status = fopen("/proc/self/status", "r");

@@ -309,7 +309,8 @@ START_TEST(hashes_see_every_bit)
 }
 END_TEST
 
-/* For tensor cores: all weights of known models, 16 bytes. What has no owners stays where it was. */
+/* For tensor cores: all weights of known models, 16 bytes. What has no owners stays where it
+ * was. */
 static void check_alignment(const tw_params_t *params, int layout)
 {
     size_t at = 0;

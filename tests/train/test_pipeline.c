@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/test_pipeline.c - batches prepared by threads: the same ones for any number of threads
- * and any transfer index, while both change with every batch; nothing allocated once it runs; broken
- * images; ends in the middle. Runs under ThreadSanitizer as well.
+ * tests/train/test_pipeline.c - batches prepared by threads: the same ones for any number of
+ * threads and any transfer index, while both change with every batch; nothing allocated once it
+ * runs; broken images; ends in the middle. Runs under ThreadSanitizer as well.
  */
 #include "config.h"
 

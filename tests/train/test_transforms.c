@@ -381,7 +381,8 @@ END_TEST
 
 /* ---- means of training images -------------------------------------------------------------- */
 
-/* Of what comes in front: learned from five images, and taken from a sixth, mirrored and cropped. */
+/* Of what comes in front: learned from five images, and taken from a sixth, mirrored and
+ * cropped. */
 START_TEST(a_learned_mean_is_that_of_the_images)
 {
     enum { LEARNED = 5, H = 11, W = 13, N = 3 * H * W };

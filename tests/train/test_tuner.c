@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/train/test_tuner.c - the search for threads and transfer index on simulated machines: the
- * best state is found, without noise exactly, and what is measured for it; a drift is noticed, noise
- * is not taken for one.
+ * best state is found, without noise exactly, and what is measured for it; a drift is noticed,
+ * noise is not taken for one.
  */
 #include "config.h"
 

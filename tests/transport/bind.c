@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/transport/bind.c - places and devices of a communicator's ranks, on a made-up machine: who takes which
- * device, what each rank says where one cannot be had, and that nobody is left waiting.
+ * tests/transport/bind.c - places and devices of a communicator's ranks, on a made-up machine: who
+ * takes which device, what each rank says where one cannot be had, and that nobody is left waiting.
  */
 #include "config.h"
 
@@ -10,7 +10,8 @@
 
 #include "tests/transport/made_up.h"
 
-/* All see all: rank r has GPU r. A number is a number, and auto by the setting does not move again. */
+/* All see all: rank r has GPU r. A number is a number, and auto by the setting does not move
+ * again. */
 static void all_see_all(void)
 {
     tw_context_t *ctx;
@@ -74,7 +75,8 @@ static void fewer_devices(void)
     close_comm(comm, ctx);
 }
 
-/* One rank asks for what is not there: all leave, it alone says why, and no device is handed out. */
+/* One rank asks for what is not there: all leave, it alone says why, and no device is handed
+ * out. */
 static void one_rank_wrong(void)
 {
     tw_context_t *ctx;
@@ -148,8 +150,8 @@ static void busy(void)
     close_comm(comm, ctx);
 }
 
-/* All or none: where one has none, or one that is busy, nobody has one, and all know why. Who asked for a
- * number, or for what there is, has it all the same. */
+/* All or none: where one has none, or one that is busy, nobody has one, and all know why. Who asked
+ * for a number, or for what there is, has it all the same. */
 static void alike(void)
 {
     tw_context_t *ctx;
@@ -206,8 +208,8 @@ static void launched_by(int rank, int ranks)
     }
 }
 
-/* Every second rank has a communicator of its own with the others of its kind, in the other order: what one of
- * them takes, the other one knows. */
+/* Every second rank has a communicator of its own with the others of its kind, in the other order:
+ * what one of them takes, the other one knows. */
 static void take_halves(int lines_each)
 {
     MPI_Comm      half;
@@ -247,8 +249,8 @@ static void part_of_a_node(void)
     take_halves(1);
 }
 
-/* Ranks see different parts of their machine: each is placed by itself, and does not take the device of
- * another. */
+/* Ranks see different parts of their machine: each is placed by itself, and does not take the
+ * device of another. */
 static void parts_of_a_machine(void)
 {
     tw_context_t *ctx;

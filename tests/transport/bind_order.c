@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/transport/bind_order.c - what follows from places: messages go in another order, and the sums of
- * collectives are the same; groups of a hybrid run are others, and the gradients of examples are the same.
+ * tests/transport/bind_order.c - what follows from places: messages go in another order, and the
+ * sums of collectives are the same; groups of a hybrid run are others, and the gradients of
+ * examples are the same.
  */
 #include "config.h"
 
@@ -50,8 +51,8 @@ static void passes_below_a_switch(tw_comm_t *comm)
     tw_hybrid_destroy(hybrid);
 }
 
-/* What a hybrid run leaves: the gradients of this rank's examples, and of weights, in which the examples
- * are added in the order in which they come. */
+/* What a hybrid run leaves: the gradients of this rank's examples, and of weights, in which the
+ * examples are added in the order in which they come. */
 typedef struct work {
     float  gx[T_RANKS_MAX], weight;
     double order;
@@ -88,8 +89,8 @@ static void hybrid_run(tw_comm_t *comm, work_t *work)
     tw_hybrid_destroy(hybrid);
 }
 
-/* With other groups the same gradients of examples, bit for bit; what adds up examples adds them in another
- * order, by which its bits may change. */
+/* With other groups the same gradients of examples, bit for bit; what adds up examples adds them in
+ * another order, by which its bits may change. */
 static void other_groups(const work_t *before, const work_t *after)
 {
     const float most = ldexpf(1.0f, 12 * (t_size - 1)) * (float)(t_size * t_size);
@@ -176,8 +177,8 @@ void order_of_messages(void)
     close_comm(comm, ctx);
 }
 
-/* The machine of 8 GPUs and 4 networks with `from`, which stands there once, become `to`, which is as long; in a
- * file that this rank has for itself. */
+/* The machine of 8 GPUs and 4 networks with `from`, which stands there once, become `to`, which is
+ * as long; in a file that this rank has for itself. */
 static void changed(char *path, const char *from, const char *to)
 {
     char   source[4096], *text = calloc(1, 1 << 20), *at;
@@ -203,8 +204,8 @@ static void changed(char *path, const char *from, const char *to)
     free(text);
 }
 
-/* UCX is told of the near network where all are of one InfiniBand subnet. The last rank's own, which is
- * mlx5_0 there, is another's, or of Ethernet, or has no GID: then nobody's is told. */
+/* UCX is told of the near network where all are of one InfiniBand subnet. The last rank's own,
+ * which is mlx5_0 there, is another's, or of Ethernet, or has no GID: then nobody's is told. */
 void near_networks(void)
 {
     static const char *const changes[][2] = {

@@ -118,8 +118,8 @@ static void overlapping_direct(void)
     overlapping(DIRECT, small_fragments, 0);
 }
 
-/* MPI's own collectives are called in one order on all ranks, and in one with what ranks agree on, whichever
- * copies are done first. */
+/* MPI's own collectives are called in one order on all ranks, and in one with what ranks agree on,
+ * whichever copies are done first. */
 static void mpi_in_order(void)
 {
     enum { MANY = 6, COUNT = 500 };
@@ -246,9 +246,9 @@ static void through_the_host(void)
     device_comm_done(comm, ctx);
 }
 
-/* MPI's own collective on input that work on the caller's stream has yet to write: blocking, and as an
- * operation. The device does nothing that nobody waits for; with a time limit the blocking call would be an
- * operation, too, which asks and does not wait. */
+/* MPI's own collective on input that work on the caller's stream has yet to write: blocking, and as
+ * an operation. The device does nothing that nobody waits for; with a time limit the blocking call
+ * would be an operation, too, which asks and does not wait. */
 static void native_after_the_stream(void)
 {
     enum { N = 500, COPIES = 60 };

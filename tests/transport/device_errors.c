@@ -105,8 +105,8 @@ static void one_rank_without_a_device(void)
     }
 }
 
-/* A thread of the program whose current device is another one starts, advances and completes what was made
- * on device 1, and reads residuals that are there: its device is current afterwards. */
+/* A thread of the program whose current device is another one starts, advances and completes what
+ * was made on device 1, and reads residuals that are there: its device is current afterwards. */
 static void a_thread_with_another_device(void)
 {
     static const tw_algorithm_t algorithms[] = {TW_ALGORITHM_TWO_PASS, TW_ALGORITHM_MPI};
@@ -200,8 +200,8 @@ static void memory_that_one_rank_lacks(void)
     T_CHECK(t_log_holds(MPI_COMM_WORLD, &log, "device 1 has no"), "the log says: %s", log.text);
 }
 
-/* Work on the device that takes longer than the time limit is nobody's absence: no operation gives up while
- * its own device, which does nothing at first, is not done. */
+/* Work on the device that takes longer than the time limit is nobody's absence: no operation gives
+ * up while its own device, which does nothing at first, is not done. */
 static void work_longer_than_the_limit(void)
 {
     static const tw_algorithm_t algorithms[] = {TW_ALGORITHM_TWO_PASS, TW_ALGORITHM_MPI};

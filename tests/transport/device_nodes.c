@@ -39,8 +39,8 @@ static int lossless(tw_comm_t *comm, const char *spec)
     return traits.lossless;
 }
 
-/* Sizes for which nodes are used in host memory: where calls say device memory, too, if ranks of a node
- * share that of their devices; if one rank's cannot, codes are sent by every rank. Who names
+/* Sizes for which nodes are used in host memory: where calls say device memory, too, if ranks of a
+ * node share that of their devices; if one rank's cannot, codes are sent by every rank. Who names
  * `hierarchical` gets it. */
 static void from_node_to_node(int shares)
 {
@@ -94,8 +94,8 @@ void from_node_to_node_apart(void)
     from_node_to_node(0);
 }
 
-/* Values as they are, in the memory of one node's devices if these share theirs: short and long, of either
- * type. Who names `node` gets it without, too. */
+/* Values as they are, in the memory of one node's devices if these share theirs: short and long, of
+ * either type. Who names `node` gets it without, too. */
 void in_a_node(void)
 {
     static const char *const settings[] = {"CHUNK=2k", "WINDOW=4", NULL};
@@ -123,7 +123,8 @@ void in_a_node(void)
     device_comm_done(comm, ctx);
 }
 
-/* The root is many rounds ahead of what the others' devices have taken: it must not write over that. */
+/* The root is many rounds ahead of what the others' devices have taken: it must not write over
+ * that. */
 void slow_readers(void)
 {
     static const char *const settings[] = {"CHUNK=1k", "WINDOW=8", NULL};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/transport/extra_algorithm.c - the algorithm of star.c in a list of its own. It goes through the driver
- * in every form; what it gives is computed with the codec alone.
+ * tests/transport/extra_algorithm.c - the algorithm of star.c in a list of its own. It goes through
+ * the driver in every form; what it gives is computed with the codec alone.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/transport/made_up.h - a made-up machine (hwloc reads a file of tests/topology), and a table of devices
- * in the place of CUDA's.
+ * tests/transport/made_up.h - a made-up machine (hwloc reads a file of tests/topology), and a table
+ * of devices in the place of CUDA's.
  */
 #ifndef TW_TESTS_TRANSPORT_MADE_UP_H
 #define TW_TESTS_TRANSPORT_MADE_UP_H

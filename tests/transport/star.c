@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/transport/star.c - an algorithm for tests only, made as CONTRIBUTING says: `star`. Every rank sends its codes
- * to rank 0, which adds them in rank order and sends the codes of the sum to all.
+ * tests/transport/star.c - an algorithm for tests only, made as CONTRIBUTING says: `star`. Every
+ * rank sends its codes to rank 0, which adds them in rank order and sends the codes of the sum to
+ * all.
  */
 #include "config.h"
 

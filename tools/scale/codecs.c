@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/scale/codecs.c - see codecs.h. Medians of short runs over an array of the size of a fragment's
- * values, which lies in the second-level cache as it does in a collective.
+ * tools/scale/codecs.c - see codecs.h. Medians of short runs over an array of the size of a
+ * fragment's values, which lies in the second-level cache as it does in a collective.
  */
 #include "config.h"
 
@@ -156,8 +156,8 @@ int codecs_measure(const specs_t *specs, const char *const *more, tw_context_t *
     return good;
 }
 
-/* The codec of floats that is most like it: of the same name, if there is one, and then of the size of its
- * codes. */
+/* The codec of floats that is most like it: of the same name, if there is one, and then of the size
+ * of its codes. */
 static const tw_codec_facts_t *nearest(const tw_facts_t *facts, const char *name, double bytes)
 {
     const size_t            length = strlen(name);

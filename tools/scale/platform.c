@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/scale/platform.c - see platform.h. By smpirun, which is told nothing that the platform says.
+ * tools/scale/platform.c - see platform.h. By smpirun, which is told nothing that the platform
+ * says.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/scale/platform.h - a platform of SimGrid as a network: its hosts are the nodes, and its links
- * are SimGrid's to simulate.
+ * tools/scale/platform.h - a platform of SimGrid as a network: its hosts are the nodes, and its
+ * links are SimGrid's to simulate.
  */
 #ifndef TOOLS_SCALE_PLATFORM_H
 #define TOOLS_SCALE_PLATFORM_H
@@ -12,8 +12,8 @@
 /** Does the text name a file, and no preset? */
 int platform_named(const char *text, size_t length);
 
-/** Look at it: the network gets its hosts, and, for what the library decides by, the link between the
- * first two.
+/** Look at it: the network gets its hosts, and, for what the library decides by, the link between
+ * the first two.
  * @return 1, or 0 with one line in why. platform_free() releases it. */
 int platform_open(network_t *network, const char *text, size_t length, char *why, size_t why_size);
 

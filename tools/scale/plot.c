@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/scale/plot.c - three panels for each network: time of a step, efficiency and exposed share, by
- * ranks, a line for each codec and variant.
+ * tools/scale/plot.c - three panels for each network: time of a step, efficiency and exposed share,
+ * by ranks, a line for each codec and variant.
  */
 #include "config.h"
 

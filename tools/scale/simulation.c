@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/scale/simulation.c - see simulation.h. The script goes to the player in a file without a name,
- * the result comes back as a line.
+ * tools/scale/simulation.c - see simulation.h. The script goes to the player in a file without a
+ * name, the result comes back as a line.
  */
 #include "config.h"
 

@@ -276,8 +276,8 @@ void study_rows(const study_t *study, report_t *report)
 
 /* ---- the verdict --------------------------------------------------------------------------- */
 
-/* The way with the shortest step, if its codec pays; else the best of those with fp32. time: of all ways of
- * study_time(). */
+/* The way with the shortest step, if its codec pays; else the best of those with fp32. time: of all
+ * ways of study_time(). */
 static size_t best(const study_t *study, const step_time_t *time)
 {
     const size_t each  = study->specs.count + 1;
@@ -314,8 +314,8 @@ static void say_best(const study_t *study, size_t n, char *text, size_t size)
     }
 }
 
-/* The highest rate, in Gbit/s, at which a codec pays on so many ranks; 0: at none; below it, it pays
- * everywhere down to the lowest that was tried. */
+/* The highest rate, in Gbit/s, at which a codec pays on so many ranks; 0: at none; below it, it
+ * pays everywhere down to the lowest that was tried. */
 static double pays_up_to(const study_t *study, const network_t *network, int ranks)
 {
     static const double tenth[PER_DECADE] = {1.0,   1.259, 1.585, 1.995, 2.512,

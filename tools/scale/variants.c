@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/scale/variants.c - the variants of a study: each of its schemes, by each of its algorithms, on
- * each of its numbers of ranks per node.
+ * tools/scale/variants.c - the variants of a study: each of its schemes, by each of its algorithms,
+ * on each of its numbers of ranks per node.
  */
 #include "config.h"
 

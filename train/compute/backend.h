@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * compute/backend.h - where a rank computes, and the memory there; and the layers before the first
  * dense one as operations on tensors. A backend is an object with a table (backend_ops.h):
- * train/compute/host/ is the processor, by oneDNN and own loops, train/compute/cuda/ a GPU, by cuDNN
- * and own kernels.
+ * train/compute/host/ is the processor, by oneDNN and own loops, train/compute/cuda/ a GPU, by
+ * cuDNN and own kernels.
  *
- * What is computed with is the backend's memory: the host's, or that of a device, which the host must
- * not touch. Work on it is done in the order of the calls, maybe later: on a device all of it is on
- * one stream, tw_backend_exec()->stream. Calls come from one thread at a time, whose current device
- * is the backend's: tw_backend_cuda() makes it so in the thread that calls it.
+ * What is computed with is the backend's memory: the host's, or that of a device, which the host
+ * must not touch. Work on it is done in the order of the calls, maybe later: on a device all of it
+ * is on one stream, tw_backend_exec()->stream. Calls come from one thread at a time, whose current
+ * device is the backend's: tw_backend_cuda() makes it so in the thread that calls it.
  *
  * A graph is made once for exactly n examples, layer by layer in the order of the network; it owns
  * its tensors and operations. Tensors are opaque: their layout in memory is the backend's choice,
@@ -19,9 +19,9 @@
  * gradient by the output; tw_graph_backward_begin(); then for every operation in reverse order
  * tw_op_backward_params() and after it tw_op_backward_data(), which ends the operation: the
  * gradient by its result is gone then. The first operation needs no backward_data but may have it.
- * Gradients of a tensor with several consumers are summed. Whatever a pass takes or gives, parameters
- * and statistics too, is memory of the backend, in the order of its work; the host may read it after
- * tw_graph_finish(), or by tw_backend_get().
+ * Gradients of a tensor with several consumers are summed. Whatever a pass takes or gives,
+ * parameters and statistics too, is memory of the backend, in the order of its work; the host may
+ * read it after tw_graph_finish(), or by tw_backend_get().
  *
  * Sums over examples are in float32 as the device does them fast: the same for one device and
  * number of threads, not the same bits for others.
@@ -83,8 +83,8 @@ void tw_backend_destroy(tw_backend_t *backend); /* after its graphs; NULL is all
  * backend. */
 const char *tw_backend_name(const tw_backend_t *backend);
 
-/** What is not as it was asked for, in the graphs made so far, for reports; "": nothing. Lives as long as the
- * backend. */
+/** What is not as it was asked for, in the graphs made so far, for reports; "": nothing. Lives as
+ * long as the backend. */
 const char *tw_backend_note(const tw_backend_t *backend);
 
 /* ---- memory ---- */
@@ -96,8 +96,8 @@ tw_memory_t tw_backend_memory(const tw_backend_t *backend);
  * Lives as long as the backend. */
 const tw_exec_t *tw_backend_exec(const tw_backend_t *backend);
 
-/* All that return int return 0, or -1 with the problem set; on a device it may be about work that was
- * queued before. Sizes are in bytes and may be 0. */
+/* All that return int return 0, or -1 with the problem set; on a device it may be about work that
+ * was queued before. Sizes are in bytes and may be 0. */
 
 /** Memory of the backend: zeros, at a multiple of 64 bytes at least.
  * @param [out] p  NULL on failure; to be released by tw_backend_release() before the backend is */
@@ -110,8 +110,8 @@ int  tw_backend_allocate_pinned(tw_backend_t *backend, size_t bytes, void **p,
                                 tw_problem_t *problem);
 void tw_backend_release_pinned(tw_backend_t *backend, void *p); /* NULL: nothing */
 
-/** From any memory of the host, which may be used again on return, in the order of the work. Few bytes
- * are not waited for; of more than a MiB, or many times, the first may have to be. */
+/** From any memory of the host, which may be used again on return, in the order of the work. Few
+ * bytes are not waited for; of more than a MiB, or many times, the first may have to be. */
 int tw_backend_put(tw_backend_t *backend, void *to, const void *host, size_t bytes,
                    tw_problem_t *problem);
 
@@ -119,8 +119,8 @@ int tw_backend_put(tw_backend_t *backend, void *to, const void *host, size_t byt
 int tw_backend_get(tw_backend_t *backend, void *host, const void *from, size_t bytes,
                    tw_problem_t *problem);
 
-/** In the order of the work, not waited for. Each side is the backend's memory or pinned; they do not
- * overlap, but may be the same. */
+/** In the order of the work, not waited for. Each side is the backend's memory or pinned; they do
+ * not overlap, but may be the same. */
 int tw_backend_copy(tw_backend_t *backend, void *to, const void *from, size_t bytes,
                     tw_problem_t *problem);
 int tw_backend_zero(tw_backend_t *backend, void *p, size_t bytes, tw_problem_t *problem);
@@ -128,13 +128,13 @@ int tw_backend_zero(tw_backend_t *backend, void *p, size_t bytes, tw_problem_t *
 /** Wait until everything queued is done; reports what failed since the last call. */
 int tw_backend_finish(tw_backend_t *backend, tw_problem_t *problem);
 
-/** Bytes that it has allocated and not released, graphs and scratch included; and all that there is:
- * of the device, or of this machine. 0: not known. */
+/** Bytes that it has allocated and not released, graphs and scratch included; and all that there
+ * is: of the device, or of this machine. 0: not known. */
 size_t tw_backend_memory_used(const tw_backend_t *backend);
 size_t tw_backend_memory_total(const tw_backend_t *backend);
 
-/* Moments in the order of the work, for measuring what a device does and when. The processor has none:
- * its work is done where it is called. */
+/* Moments in the order of the work, for measuring what a device does and when. The processor has
+ * none: its work is done where it is called. */
 
 /** Whether it has marks. */
 int tw_backend_marks(const tw_backend_t *backend);
@@ -149,9 +149,9 @@ int tw_backend_mark(tw_backend_t *backend, void *mark, tw_problem_t *problem);
 int tw_backend_elapsed(tw_backend_t *backend, void *from, void *to, double *seconds,
                        tw_problem_t *problem);
 
-/** What receives the images of a pipeline (input/device.h) in its memory and does the last operations on
- * them there, for batches of at most `rows` images: the backend's, after whose pipeline it is to be
- * destroyed. One for a backend.
+/** What receives the images of a pipeline (input/device.h) in its memory and does the last
+ * operations on them there, for batches of at most `rows` images: the backend's, after whose
+ * pipeline it is to be destroyed. One for a backend.
  * @param [out] device_p  NULL: the processor does so. @return 0, or -1 with the problem set. */
 struct tw_input_device;
 int tw_backend_images(tw_backend_t *backend, size_t rows, const struct tw_input_device **device_p,
@@ -174,17 +174,18 @@ int tw_graph_input(tw_graph_t *graph, tw_shape_t shape, tw_tensor_t **y_p, float
 /** The operation of a layer of any kind but a dense one:
  * - a convolution (no kernel flip), bias and activation;
  * - pooling, the largest value or the mean of windows: the gradient of a maximum goes to one of the
- *   largest; a mean divides by the cells of the window that lie in the image, or with count_pad by all of
- *   the kernel's, those beyond the border included;
+ *   largest; a mean divides by the cells of the window that lie in the image, or with count_pad by
+ *   all of the kernel's, those beyond the border included;
  * - an activation;
  * - local response normalisation across lrn_size (odd) channels;
  * - batch normalisation and activation, in phases: see tw_op_norm_moments();
- * - an addition, y = activation(x1 + shortcut(x2)): x1 has the shape of y. Where x2 is larger by a stride
- *   in h and w, every stride-th row and column is taken; where it has fewer channels, the last ones are 0
- *   (option A of residual networks);
- * - dropout: in training a unit is 0 with probability rate, else divided by 1 - rate. The mask of a row
- *   is that of tw_drop_make(tw_random_key(seed, TW_RANDOM_DROPOUT, step, example * 64 + layer->drop),
- *   rate) by the unit's place in c, h, w order: no matter what rank, layout or device.
+ * - an addition, y = activation(x1 + shortcut(x2)): x1 has the shape of y. Where x2 is larger by a
+ *   stride in h and w, every stride-th row and column is taken; where it has fewer channels, the
+ *   last ones are 0 (option A of residual networks);
+ * - dropout: in training a unit is 0 with probability rate, else divided by 1 - rate. The mask of a
+ *   row is that of tw_drop_make(tw_random_key(seed, TW_RANDOM_DROPOUT, step, example * 64 +
+ *   layer->drop), rate) by the unit's place in c, h, w order: no matter what rank, layout or
+ *   device.
  * @param params  of a convolution; of batch normalisation w is gamma [c] and b beta [c]; else {0}
  * @param x2      of an addition, else NULL */
 int tw_graph_layer(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
@@ -217,9 +218,10 @@ void tw_op_backward_params(tw_op_t *op);
 /** Into the gradients of the inputs. */
 void tw_op_backward_data(tw_op_t *op);
 
-/* Batch normalisation; moments, sums and statistics are memory of the backend. Before tw_op_forward(): in training tw_op_norm_moments() of this graph's
- * examples, merged by the caller with those of others (tw_moments_merge()), then
- * tw_op_norm_set() with the result; in evaluation tw_op_norm_fixed().
+/* Batch normalisation; moments, sums and statistics are memory of the backend. Before
+ * tw_op_forward(): in training tw_op_norm_moments() of this graph's examples, merged by the caller
+ * with those of others (tw_moments_merge()), then tw_op_norm_set() with the result; in evaluation
+ * tw_op_norm_fixed().
  * Backward, before tw_op_backward_params(): tw_op_norm_sums(), and tw_op_norm_set_sums() with what
  * all whose moments were merged give together. The sums of several normalisations may be taken
  * before any of them goes on, as soon as all that use their results are done.
@@ -241,8 +243,8 @@ void tw_op_norm_sums(tw_op_t *op, double *sums);
 /** @param moments  the merged ones; only the count is read */
 void tw_op_norm_set_sums(tw_op_t *op, const double *sums, const double *moments);
 
-/** Running statistics mean and var [c] from the merged moments: momentum * old + (1 - momentum) * new,
- * with the unbiased variance M2 / (count - 1); unchanged where the count is 0.
+/** Running statistics mean and var [c] from the merged moments: momentum * old + (1 - momentum) *
+ * new, with the unbiased variance M2 / (count - 1); unchanged where the count is 0.
  * @return 0, or -1 with the problem set. */
 int tw_backend_running(tw_backend_t *backend, float *mean, float *var, const double *moments,
                        size_t c, double momentum, tw_problem_t *problem);

@@ -5,8 +5,8 @@
  * A backend is a structure that begins with a tw_backend_t, whose table its constructor fills. A
  * layer is a row of layers.c, which checks it and says how its gradients go, and a class of each
  * backend: forward, data, parameters, and `make`, which keeps what these need in the structure that
- * begins with the tw_op_t. A layer that a backend lacks is a NULL slot: building a network that has one
- * ends in "unsupported", with the layer's name.
+ * begins with the tw_op_t. A layer that a backend lacks is a NULL slot: building a network that has
+ * one ends in "unsupported", with the layer's name.
  */
 #ifndef TW_COMPUTE_BACKEND_OPS_H
 #define TW_COMPUTE_BACKEND_OPS_H
@@ -102,8 +102,8 @@ struct tw_backend {
 };
 
 /* [n][c][h][w], which every backend has; [n][h][w][c]; and channels in blocks: [n][c / b][h][w][b],
- * the last block filled up with zeros, in values as in gradients. All are runs of h * w rows of some
- * width. */
+ * the last block filled up with zeros, in values as in gradients. All are runs of h * w rows of
+ * some width. */
 typedef enum tw_layout {
     TW_PLAIN,
     TW_CHANNELS_LAST,
@@ -150,8 +150,9 @@ struct tw_op_class {
     void (*data)(tw_op_t *op);
     void (*destroy)(tw_op_t *op); /* NULL: nothing to release */
 
-    /* Of a layer: what it has beyond its row; op->y is there, unless lays_out: then make gives it, in a
-     * layout of its choice, by tw_op_result(). NULL: nothing. 0, or -1 with the problem set. */
+    /* Of a layer: what it has beyond its row; op->y is there, unless lays_out: then make gives it,
+     * in a layout of its choice, by tw_op_result(). NULL: nothing. 0, or -1 with the problem
+     * set. */
     int (*make)(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
                 tw_problem_t *problem);
     int lays_out;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * compute/dense.h - what dense layers and losses ask of a backend: a table of functions, filled for the
- * processor in host/dense.c and host/loss.c, for a GPU in cuda/dense.c and cuda/loss.c.
+ * compute/dense.h - what dense layers and losses ask of a backend: a table of functions, filled for
+ * the processor in host/dense.c and host/loss.c, for a GPU in cuda/dense.c and cuda/loss.c.
  *
- * Outputs of layers and gradients by them are [unit][example]. Pointers are to the backend's memory,
- * where nothing else is said. Work is done in the order of the calls, maybe later, and nothing that a
- * call was given but that memory is used after it returns. Any size may be 0. What fails is told by
- * check(); nothing more is done until then.
+ * Outputs of layers and gradients by them are [unit][example]. Pointers are to the backend's
+ * memory, where nothing else is said. Work is done in the order of the calls, maybe later, and
+ * nothing that a call was given but that memory is used after it returns. Any size may be 0. What
+ * fails is told by check(); nothing more is done until then.
  */
 #ifndef TW_COMPUTE_DENSE_H
 #define TW_COMPUTE_DENSE_H
@@ -21,7 +21,8 @@
 typedef struct tw_dense tw_dense_t;
 
 /* The masks of one dropout layer in one pass: unit i of example j is kept as the key
- * tw_random_key(seed, TW_RANDOM_DROPOUT, step, examples[j] * TW_NETWORK_DROPOUTS_MAX + layer) says. */
+ * tw_random_key(seed, TW_RANDOM_DROPOUT, step, examples[j] * TW_NETWORK_DROPOUTS_MAX + layer)
+ * says. */
 typedef struct tw_dense_drop {
     uint64_t        seed, step, layer;
     float           rate;
@@ -35,8 +36,8 @@ typedef struct tw_dense_sums {
 } tw_dense_sums_t;
 
 /* The end of a pass. Each rank has `units` classes from `first` on; the first `holders` ranks have
- * some. What each gives the others is [tops][n], its largest outputs, then with softmax [n], the sums
- * of its exponentials: `shared` numbers. */
+ * some. What each gives the others is [tops][n], its largest outputs, then with softmax [n], the
+ * sums of its exponentials: `shared` numbers. */
 typedef struct tw_dense_loss {
     size_t           n, units, first;
     const uint32_t  *labels; /* [n] */
@@ -52,8 +53,8 @@ typedef struct tw_dense_loss {
 } tw_dense_loss_t;
 
 typedef struct tw_dense_ops {
-    /* Calls are queued: products are not cut into pieces, so that others get a turn between them, and
-     * backward() is called for all inputs at once. */
+    /* Calls are queued: products are not cut into pieces, so that others get a turn between them,
+     * and backward() is called for all inputs at once. */
     int queued;
     void (*destroy)(tw_dense_t *dense);
     /* What has failed so far, as far as it is known; waits for nothing. @return 0, or -1 with the
@@ -71,7 +72,8 @@ typedef struct tw_dense_ops {
     void (*transpose)(tw_dense_t *dense, float *to, const float *from, size_t rows, size_t columns);
 
     /* ---- outputs, as in units.h ---- */
-    /* y = activation(y + bias) (bias NULL: none), then dropped out as units first .. (drop NULL: not). */
+    /* y = activation(y + bias) (bias NULL: none), then dropped out as units first .. (drop NULL:
+     * not). */
     void (*activate)(tw_dense_t *dense, float *y, const float *bias, size_t units, size_t n,
                      tw_activation_t activation, const tw_dense_drop_t *drop, size_t first);
     void (*mask)(tw_dense_t *dense, float *y, size_t units, size_t n, const tw_dense_drop_t *drop,
@@ -80,7 +82,8 @@ typedef struct tw_dense_ops {
                        tw_activation_t activation, float scale);
     /* sum[unit] = or += the sum over the examples, in a fixed order. */
     void (*sum)(tw_dense_t *dense, float *sum, const float *d, size_t units, size_t n, int add);
-    /* to[n][units] = from, dropped out by all of drop[0 .. drops - 1], at least one; to may be from. */
+    /* to[n][units] = from, dropped out by all of drop[0 .. drops - 1], at least one; to may be
+     * from. */
     void (*drop)(tw_dense_t *dense, float *to, const float *from, size_t n, size_t units,
                  const tw_dense_drop_t *drop, size_t drops);
     /* Of count outputs: sum = or += y for the first and the later ones of `views`, and at the last
@@ -99,8 +102,8 @@ typedef struct tw_dense_ops {
     void (*softmax)(tw_dense_t *dense, const tw_dense_loss_t *loss, int backward);
     /* z = the gradients; the loss of all units of this rank. */
     void (*logistic)(tw_dense_t *dense, const tw_dense_loss_t *loss);
-    /* From loss->all: of the labels of this rank, how many outputs are greater; with five, too, where
-     * at least five are. */
+    /* From loss->all: of the labels of this rank, how many outputs are greater; with five, too,
+     * where at least five are. */
     void (*count)(tw_dense_t *dense, const tw_dense_loss_t *loss, int five);
     /* to = {loss, wrong ones}, [2]; the sums are 0 again. */
     void (*give)(tw_dense_t *dense, float *to, tw_dense_sums_t *sums);

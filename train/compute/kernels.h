@@ -28,8 +28,8 @@ typedef struct tw_compute_kernels {
 /* That for a level which tw_cpu_level() names; what was not built falls to the next below. */
 const tw_compute_kernels_t *tw_kernels_for(const char *level);
 
-/* What stands once per instruction set that was built, for that of kernels: the address of x_scalar,
- * x_avx2 or x_avx512. */
+/* What stands once per instruction set that was built, for that of kernels: the address of
+ * x_scalar, x_avx2 or x_avx512. */
 #ifdef HAVE_AVX2
 #define TW_KERNELS_AVX2(kernels, x) (strcmp((kernels)->isa, "avx2") == 0 ? &x##_avx2 : &x##_scalar)
 #else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * compute/layers.c - the layers of a graph, a row each: what every backend refuses of it, and how its
- * gradients go. What a backend has to compute is in its own class.
+ * compute/layers.c - the layers of a graph, a row each: what every backend refuses of it, and how
+ * its gradients go. What a backend has to compute is in its own class.
  */
 #include "config.h"
 

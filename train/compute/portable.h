@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * compute/portable.h - how a function in a header begins that C and CUDA compile alike, for a device, too.
+ * compute/portable.h - how a function in a header begins that C and CUDA compile alike, for a
+ * device, too.
  */
 #ifndef TW_COMPUTE_PORTABLE_H
 #define TW_COMPUTE_PORTABLE_H

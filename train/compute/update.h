@@ -2,8 +2,8 @@
  * compute/update.h - the optimizers: one pass over weights, their state and their gradient.
  *
  * One source, compiled once per instruction set, and one for GPUs (cuda/update.cu). As in kernels.h
- * every operation is correctly rounded, none is contracted, and sums have a fixed order: the same bits
- * at every instruction set and on a GPU, so ranks on unlike machines keep identical weights.
+ * every operation is correctly rounded, none is contracted, and sums have a fixed order: the same
+ * bits at every instruction set and on a GPU, so ranks on unlike machines keep identical weights.
  */
 #ifndef TW_COMPUTE_UPDATE_H
 #define TW_COMPUTE_UPDATE_H
@@ -35,7 +35,8 @@ typedef struct tw_update {
     void (*max_norm)(float *w, size_t units, size_t per_unit, float most);
 } tw_update_t;
 
-/** The same in the backend's memory, in the order of its work. @return 0, or -1 with the problem set. */
+/** The same in the backend's memory, in the order of its work. @return 0, or -1 with the problem
+ * set. */
 int tw_backend_sgd(tw_backend_t *backend, float *w, float *v, const float *g, size_t n,
                    const tw_sgd_rule_t *rule, tw_problem_t *problem);
 int tw_backend_rmsprop(tw_backend_t *backend, float *w, float *m, const float *g, size_t n,

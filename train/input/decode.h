@@ -6,13 +6,13 @@
  *   - JPEG: baseline and progressive, grey, YCbCr, RGB, CMYK and YCCK (Adobe's are inverted:
  *     red = C K / 255 rounded to nearest, and so on, of the values as the file stores them), any
  *     sampling; ISLOW DCT, fancy upsampling.
- *   - PNG: 1 to 16 bits, grey, palette, RGB, interlaced or not; 16 bits keep the upper byte; alpha is
- *     dropped, as the colours stand in the file.
- *   - EXIF orientations 1 to 8, of a JPEG's first segment that names one or of a PNG's chunk eXIf, are
- *     applied, whatever type of whole number they have, as Pillow's ImageOps.exif_transpose() does;
- *     XMP is not looked at.
- *   - 1 channel is asked of a colour image: Y of the JPEG, (19595 R + 38470 G + 7471 B + 32768) >> 16
- *     of RGB pixels; 3 of a grey one: three equal planes.
+ *   - PNG: 1 to 16 bits, grey, palette, RGB, interlaced or not; 16 bits keep the upper byte; alpha
+ *     is dropped, as the colours stand in the file.
+ *   - EXIF orientations 1 to 8, of a JPEG's first segment that names one or of a PNG's chunk eXIf,
+ *     are applied, whatever type of whole number they have, as Pillow's ImageOps.exif_transpose()
+ *     does; XMP is not looked at.
+ *   - 1 channel is asked of a colour image: Y of the JPEG, (19595 R + 38470 G + 7471 B + 32768) >>
+ *     16 of RGB pixels; 3 of a grey one: three equal planes.
  * No file makes it crash, hang or take more memory than `most` allows.
  */
 #ifndef TW_INPUT_DECODE_H

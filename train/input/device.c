@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * input/device.c - the processor as the device of a pipeline, see device.h. Images move into the host
- * buffers of their stagings and stay there.
+ * input/device.c - the processor as the device of a pipeline, see device.h. Images move into the
+ * host buffers of their stagings and stay there.
  */
 #include "config.h"
 

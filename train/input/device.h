@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * input/device.h - the device of a pipeline: where images move at the transfer index, and what does the
- * operations behind it. A table of functions, filled once per kind of device; tw_input_host is the
- * processor, whose computing threads do the operations.
+ * input/device.h - the device of a pipeline: where images move at the transfer index, and what does
+ * the operations behind it. A table of functions, filled once per kind of device; tw_input_host is
+ * the processor, whose computing threads do the operations.
  *
  * The ring of batches gives every image a staging of its own, a host buffer and what the device has
  * for it. What happens to an image, by the eight steps of S2, slide 24:
@@ -16,7 +16,8 @@
  *     8  run()     operations t .. of all images of a batch, and each image to its place
  *
  * Images are planned before they move, so run() needs no header of a file, and draws nothing.
- * claim() and move() are called by many threads at once, each for a staging of its own; run() by one.
+ * claim() and move() are called by many threads at once, each for a staging of its own; run() by
+ * one.
  */
 #ifndef TW_INPUT_DEVICE_H
 #define TW_INPUT_DEVICE_H
@@ -59,8 +60,8 @@ struct tw_input_device {
     /** Step 2. NULL: there is nothing to wait for. @return 0, or -1 with the problem set. */
     int (*claim)(const tw_input_device_t *device, tw_staging_t *staging, tw_problem_t *problem);
 
-    /** Steps 5 to 7. After it image->data is memory of the device, in which what is present of the image
-     * is without gaps and not mirrored; the copy may still be on its way.
+    /** Steps 5 to 7. After it image->data is memory of the device, in which what is present of the
+     * image is without gaps and not mirrored; the copy may still be on its way.
      * @param image  in the host buffer or anywhere else in the processor's memory.
      * @param [out] bytes_p  that move. @return 0, or -1 with the problem set. */
     int (*move)(const tw_input_device_t *device, tw_staging_t *staging, tw_image_t *image,

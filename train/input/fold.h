@@ -3,8 +3,8 @@
  * seen of the image, and what is done to each value that is seen. The same bits as the operations
  * one by one.
  *
- * Crops and mirrors are views; means, scales, deviations and noise are numbers. What reads neighbours
- * (resizing, contrast) or bytes of a file has no place in it.
+ * Crops and mirrors are views; means, scales, deviations and noise are numbers. What reads
+ * neighbours (resizing, contrast) or bytes of a file has no place in it.
  */
 #ifndef TW_INPUT_FOLD_H
 #define TW_INPUT_FOLD_H
@@ -32,8 +32,8 @@ typedef struct tw_folded {
     } step[TW_FOLD_STEPS];
 } tw_folded_t;
 
-/** The first operation from which on all fold: operations in front of it must have been run. The number
- * of operations where the last does not. */
+/** The first operation from which on all fold: operations in front of it must have been run. The
+ * number of operations where the last does not. */
 size_t tw_fold_first(const tw_transforms_t *list);
 
 /** Fold operations `first` .. of a list, at least tw_fold_first().

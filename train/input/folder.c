@@ -9,8 +9,8 @@
  * Classes and images are in the order of the bytes of their names, which is the same on every
  * machine and in every locale. An image is what ends in .jpg, .jpeg or .png; files of other names,
  * files beside the class folders and names that begin with a dot are passed over; links are
- * followed. A class folder without images is refused, unless empty=allow: then it is a class all the
- * same.
+ * followed. A class folder without images is refused, unless empty=allow: then it is a class all
+ * the same.
  */
 #include "config.h"
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * input/jpeg.c - rows of JPEG files by libjpeg-turbo.
  *
- * Only what a region needs is computed: rows above it are entropy-decoded and no more, rows below it
- * not at all, and of the columns only those blocks that the region touches. The values stay those of
- * the whole image:
- *   - Columns: fancy upsampling looks at one sample of colour beside a pixel, that is at two pixels,
- *     and treats the borders of what it gets as borders of the image. MARGIN pixels more on each
- *     side keep these out of the region, and what is cropped wide enough (3 samples of colour) that
- *     the same way of upsampling is chosen.
+ * Only what a region needs is computed: rows above it are entropy-decoded and no more, rows below
+ * it not at all, and of the columns only those blocks that the region touches. The values stay
+ * those of the whole image:
+ *   - Columns: fancy upsampling looks at one sample of colour beside a pixel, that is at two
+ *     pixels, and treats the borders of what it gets as borders of the image. MARGIN pixels more on
+ *     each side keep these out of the region, and what is cropped wide enough (3 samples of colour)
+ *     that the same way of upsampling is chosen.
  *   - Rows: jpeg_skip_scanlines() itself reads the rows that upsampling looks at.
  *   - Progressive files whose coefficients are not all complete are smoothed over the borders of
  *     blocks; of these the whole image is decoded.
  *
- * A warning about damaged data, which libjpeg would patch, ends the decoding at once. Bytes of any kind
- * take limited memory, as progressive files need no more than all coefficients, and limited time, as
- * the number of scans is limited. Arithmetic coding is refused: many a libjpeg does not have it, and
- * it takes the end of a file for endless data.
+ * A warning about damaged data, which libjpeg would patch, ends the decoding at once. Bytes of any
+ * kind take limited memory, as progressive files need no more than all coefficients, and limited
+ * time, as the number of scans is limited. Arithmetic coding is refused: many a libjpeg does not
+ * have it, and it takes the end of a file for endless data.
  */
 #include "config.h"
 
@@ -132,8 +132,8 @@ static boolean on_app1(j_decompress_ptr info)
 
 /* ---- one file ------------------------------------------------------------------------------ */
 
-/* Call it where libjpeg may give up, which leads back to here. Every file gets a new object (0.2 us):
- * an old one keeps the tables of the last file, which a damaged one without would then use. */
+/* Call it where libjpeg may give up, which leads back to here. Every file gets a new object (0.2
+ * us): an old one keeps the tables of the last file, which a damaged one without would then use. */
 static int guarded(tw_jpeg_job_t *job, int (*call)(tw_jpeg_job_t *))
 {
     int status;
@@ -245,8 +245,9 @@ static int is_smoothed(const struct jpeg_decompress_struct *info)
     return 0;
 }
 
-/* libjpeg-turbo up to 2.1.5 forgets, when it crops, that colours may be scaled less than brightness,
- * and then upsamples them only in part. It does no harm where nothing is left to be upsampled. */
+/* libjpeg-turbo up to 2.1.5 forgets, when it crops, that colours may be scaled less than
+ * brightness, and then upsamples them only in part. It does no harm where nothing is left to be
+ * upsampled. */
 static int may_crop(const struct jpeg_decompress_struct *info)
 {
     for (int c = 0; c < info->num_components; c++) {

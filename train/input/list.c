@@ -3,8 +3,9 @@
  * "list:FILE[,test=FILE][,root=DIR][,split=F][,seed=S][,classes=N]".
  *
  * A line is "PATH LABEL", where PATH may hold spaces; empty lines and lines that begin with # are
- * passed over, as is a byte order mark of UTF-8. Paths start from root, or from the folder of FILE. Without a list of images for
- * tests, split=F of each class is for training, by the seed; the rest for tests.
+ * passed over, as is a byte order mark of UTF-8. Paths start from root, or from the folder of FILE.
+ * Without a list of images for tests, split=F of each class is for training, by the seed; the rest
+ * for tests.
  */
 #include "config.h"
 

@@ -3,8 +3,8 @@
  * file itself. docs/image-records.md has its format.
  *
  * The file is mapped, for reading only and without LMDB's lock file: nobody writes to it, since a
- * packer renames a whole one to its place. Images are handed out where they lie. Neither records nor
- * the pages around them are believed: LMDB, which believes its pages, does not read it
+ * packer renames a whole one to its place. Images are handed out where they lie. Neither records
+ * nor the pages around them are believed: LMDB, which believes its pages, does not read it
  * (input/lmdb_file.c).
  */
 #include "config.h"
@@ -233,8 +233,8 @@ static void count(tw_lmdb_t *db, const uint8_t *value, size_t n)
 }
 
 /* Pages that have been read leave this process, or a large database would fill the memory that is
- * counted as its own. They stay in the system's cache, and who still reads them gets them again. The
- * thread that finds that there are enough of them does it for all. */
+ * counted as its own. They stay in the system's cache, and who still reads them gets them again.
+ * The thread that finds that there are enough of them does it for all. */
 static void let_go(tw_lmdb_t *db)
 {
     uint64_t mapped = atomic_load(&db->mapped);

@@ -14,11 +14,11 @@
  *     size_t last page, transaction
  *
  * where the first pad is the page size and the two are the trees of free pages and of all else. A
- * branch or a leaf goes on with the offsets of its nodes, uint16, up to lower; nodes stand from upper
- * on, each { uint16 low, high (as the machine orders them), flags, length of the key }, the key,
- * the value. In a leaf low and high are the value's length, and with flag 1 the value is the number
- * of its first page; in a branch they and the flags are the number of the child, whose keys are not
- * below the node's; the first one's key does not count.
+ * branch or a leaf goes on with the offsets of its nodes, uint16, up to lower; nodes stand from
+ * upper on, each { uint16 low, high (as the machine orders them), flags, length of the key }, the
+ * key, the value. In a leaf low and high are the value's length, and with flag 1 the value is the
+ * number of its first page; in a branch they and the flags are the number of the child, whose keys
+ * are not below the node's; the first one's key does not count.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * input/names.h - the names in a folder, in the order of their bytes: the same in every locale, so on
- * every rank.
+ * input/names.h - the names in a folder, in the order of their bytes: the same in every locale, so
+ * on every rank.
  */
 #ifndef TW_INPUT_NAMES_H
 #define TW_INPUT_NAMES_H

@@ -2,8 +2,8 @@
  * input/pipeline.c - see pipeline.h.
  *
  * A slot of the ring holds one batch. Its word `claim` is the batch's number and how many of its
- * images nobody has claimed yet; a worker takes one by lowering it, and so cannot take an image of a
- * batch that has come into the slot since. The lock is only for going to sleep and waking up.
+ * images nobody has claimed yet; a worker takes one by lowering it, and so cannot take an image of
+ * a batch that has come into the slot since. The lock is only for going to sleep and waking up.
  */
 #include "config.h"
 
@@ -78,7 +78,8 @@ static uint64_t thread_ns(void)
 
 /* ---- workers ------------------------------------------------------------------------------- */
 
-/* The first image that fails speaks for the batch; nobody reads what it says before all are done. */
+/* The first image that fails speaks for the batch; nobody reads what it says before all are
+ * done. */
 static void fail(tw_pipeline_slot_t *slot, const tw_problem_t *problem)
 {
     if (atomic_exchange(&slot->failed, 1) == 0) {

@@ -3,13 +3,13 @@
  *
  *     source -> worker threads: read, operations 0 .. t-1 -> transfer -> the device: t .. -> batch
  *
- * t is the transfer index (S2, slide 15). Batches are posted ahead into a ring, and taken in the same
- * order. The workers divide a batch by images and claim them without a lock; what a batch holds does
- * not depend on the number of threads or on t, which may change with every post, but is one number
- * within a batch.
+ * t is the transfer index (S2, slide 15). Batches are posted ahead into a ring, and taken in the
+ * same order. The workers divide a batch by images and claim them without a lock; what a batch
+ * holds does not depend on the number of threads or on t, which may change with every post, but is
+ * one number within a batch.
  *
- * One thread posts and takes. The operations behind the transfer are done by the device, all images of
- * the batch together, in tw_pipeline_take(); with the processor as the device, by the computing
+ * One thread posts and takes. The operations behind the transfer are done by the device, all images
+ * of the batch together, in tw_pipeline_take(); with the processor as the device, by the computing
  * threads.
  */
 #ifndef TW_INPUT_PIPELINE_H

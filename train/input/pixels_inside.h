@@ -2,8 +2,8 @@
  * input/pixels_inside.h - what the parts of the loops over pixels share, each compiled once per
  * instruction set with TW_KERNELS defined as the ending of the names.
  *
- * Where there are vectors (TW_PIXELS_VECTORS), tw_pixels_vector_t is one of the widest, of TW_WIDE bytes,
- * and TW_V(x) the intrinsic x for it. What is compiled as scalar stays plain C, whatever the
+ * Where there are vectors (TW_PIXELS_VECTORS), tw_pixels_vector_t is one of the widest, of TW_WIDE
+ * bytes, and TW_V(x) the intrinsic x for it. What is compiled as scalar stays plain C, whatever the
  * compiler was told about the processor.
  */
 #ifndef TW_INPUT_PIXELS_INSIDE_H

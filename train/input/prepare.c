@@ -172,8 +172,8 @@ static int run(const tw_prepare_t *how, size_t first, size_t end, tw_prepared_t 
                          : tw_problem_set(problem, "%s: %.280s", name, inner.text);
 }
 
-/* From prepared->index or one that takes its place to what `end` operations make of it. `failed`: that
- * one is broken already. */
+/* From prepared->index or one that takes its place to what `end` operations make of it. `failed`:
+ * that one is broken already. */
 static int make(const tw_prepare_t *how, tw_prepared_t *prepared, size_t end, int failed,
                 tw_thread_state_t *state, tw_buffer_t *out, tw_problem_t *problem)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * input/prepare.h - one image from its source to its place in a batch, in two parts: in front of the
- * transfer and behind it. Whoever does which part, the image comes out the same.
+ * input/prepare.h - one image from its source to its place in a batch, in two parts: in front of
+ * the transfer and behind it. Whoever does which part, the image comes out the same.
  *
  * An image that is broken, or that does not suit the operations, may be replaced: by the next image
  * of the part with the same label, so that all ranks know the labels of a batch without asking.
@@ -27,7 +27,8 @@ void tw_broken_destroy(tw_broken_t *broken);
 /** Add those of another list, and empty that. Without memory they are not counted. */
 void tw_broken_merge(tw_broken_t *broken, tw_broken_t *from);
 
-/** How many, and copies of the first `room` of them, each once and rising. While nobody adds any. */
+/** How many, and copies of the first `room` of them, each once and rising. While nobody adds
+ * any. */
 size_t tw_broken_list(const tw_broken_t *broken, uint64_t *image, size_t room);
 
 /* What one thread prepares images with. */

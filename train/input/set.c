@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * input/set.c - the pixels and labels of a set, see readers.h, and the labels of a part, see source.h.
+ * input/set.c - the pixels and labels of a set, see readers.h, and the labels of a part, see
+ * source.h.
  */
 #include "config.h"
 

@@ -2,8 +2,8 @@
  * input/source.h - where images come from: one table of functions per kind of source.
  *
  * A source knows how many images its two parts have and all their labels; the images themselves it
- * hands out one at a time, from any thread, so a set may be larger than memory. An image is a record:
- * pixels, or the bytes of a JPEG or PNG file.
+ * hands out one at a time, from any thread, so a set may be larger than memory. An image is a
+ * record: pixels, or the bytes of a JPEG or PNG file.
  */
 #ifndef TW_INPUT_SOURCE_H
 #define TW_INPUT_SOURCE_H
@@ -56,8 +56,8 @@ typedef struct tw_source_ops {
 
     /** Read one image. From any thread, one reader per thread.
      * @param index  below source->part[part].n.
-     * @return 0, or -1 with the problem set, which names the image: it is broken, the others may not
-     *         be; or the machine has no memory, see tw_problem_machine(). */
+     * @return 0, or -1 with the problem set, which names the image: it is broken, the others may
+     *         not be; or the machine has no memory, see tw_problem_machine(). */
     int (*read)(const tw_source_t *source, tw_subset_t part, uint32_t index,
                 tw_source_reader_t *reader, tw_image_record_t *record, tw_problem_t *problem);
 
@@ -96,8 +96,8 @@ void tw_source_close(tw_source_t *source);
 /** Release what a thread has read with. */
 void tw_reader_destroy(tw_source_reader_t *reader);
 
-/** Hash over the manifest, shape, classes, labels and a few images spread over both parts: ranks that
- * read other data find it out, without any rank reading all of it.
+/** Hash over the manifest, shape, classes, labels and a few images spread over both parts: ranks
+ * that read other data find it out, without any rank reading all of it.
  * An image that cannot be read counts as an empty one. */
 uint64_t tw_source_hash(const tw_source_t *source);
 

@@ -3,10 +3,10 @@
  * functions per operation, one file in input/transforms/, one line in transforms.h.
  *
  * A list of operations is written as words with spaces between them: "resize:256 crop:224,random
- * mirror mean:124,116,104 scale:0.017". It is taken apart once, and planned for each image: forward,
- * to find what size it has after each operation and which numbers it draws; then backward, to find
- * which part of it each operation has to compute for the next one. So a crop costs nothing, and what
- * it cuts off is neither resized nor decoded.
+ * mirror mean:124,116,104 scale:0.017". It is taken apart once, and planned for each image:
+ * forward, to find what size it has after each operation and which numbers it draws; then backward,
+ * to find which part of it each operation has to compute for the next one. So a crop costs nothing,
+ * and what it cuts off is neither resized nor decoded.
  *
  * Drawn numbers are a function of (seed, epoch, image, the operations before it in the list), so an
  * image looks the same whoever prepares it, when, and on which side of the transfer.
@@ -33,7 +33,7 @@ typedef struct tw_transform_ops tw_transform_ops_t;
 typedef struct tw_image_form {
     tw_image_type_t type;
     tw_shape_t      shape; /* h and w 0: they differ from image to image; c of a file is what it
-                                 is to be decoded to, 1 or 3                                       */
+                                 is to be decoded to, 1 or 3 */
     size_t          least; /* where they differ: no side is shorter; 0: not known               */
     int bordered;          /* images reach beyond what is present of them                       */
 } tw_image_form_t;
@@ -77,21 +77,22 @@ struct tw_transform_ops {
     /** Release what parse() made; NULL for nothing. */
     void (*release)(void *own);
 
-    /** See whether it can follow what is in front of it, and say what it makes of it. It may note the
-     * form in its settings.
+    /** See whether it can follow what is in front of it, and say what it makes of it. It may note
+     * the form in its settings.
      * @return 0, or -1 with the problem set. */
     int (*follow)(void *own, tw_image_form_t *form, tw_problem_t *problem);
 
-    /** What it takes from training images before the run: how many numbers, 0 for nothing; an image adds
-     * to their sums, `add`, and the sums of all images are given to it, `learn`. NULL: nothing.
+    /** What it takes from training images before the run: how many numbers, 0 for nothing; an image
+     * adds to their sums, `add`, and the sums of all images are given to it, `learn`. NULL:
+     * nothing.
      * @param image  as it comes in front of the operation: not mirrored, all of it present. */
     size_t (*learns)(const void *own);
     void (*add)(const void *own, const tw_image_t *image, const tw_pixels_t *pixels,
                 uint64_t *sums);
     void (*learn)(void *own, const uint64_t *sums);
 
-    /** Views of an image that it makes, as corners and the centre; NULL: one. plan() is told which one
-     * by step->view. Tests of the network take the mean of all. */
+    /** Views of an image that it makes, as corners and the centre; NULL: one. plan() is told which
+     * one by step->view. Tests of the network take the mean of all. */
     size_t (*views)(const void *own);
 
     unsigned draws;   /* numbers that it draws for an image                            */
@@ -116,9 +117,10 @@ struct tw_transform_ops {
     int (*run)(const void *own, const tw_transform_step_t *step, tw_image_t *image, tw_work_t *work,
                tw_buffer_t *out, tw_problem_t *problem);
 
-    /** Where it makes every value (value - mean) * 1, or (value - 0) * scale, as floats: the numbers of
-     * the one, n of them (1: for all planes), with the other NULL. Then it needs no pass of its own
-     * behind or in front of its counterpart, with the same bits. NULL: it does something else. */
+    /** Where it makes every value (value - mean) * 1, or (value - 0) * scale, as floats: the
+     * numbers of the one, n of them (1: for all planes), with the other NULL. Then it needs no pass
+     * of its own behind or in front of its counterpart, with the same bits. NULL: it does something
+     * else. */
     void (*affine)(const void *own, const tw_transform_step_t *step, const float **mean,
                    const float **scale, size_t *n);
 
@@ -157,7 +159,8 @@ typedef struct tw_planned {
     tw_transform_step_t step[TW_TRANSFORMS_MAX];
 } tw_planned_t;
 
-/** Take a list apart whose images may differ in size at its end. Otherwise as tw_transforms_parse(). */
+/** Take a list apart whose images may differ in size at its end. Otherwise as
+ * tw_transforms_parse(). */
 int tw_transforms_read(tw_transforms_t *list, const char *text, tw_image_form_t from,
                        const char *what, tw_problem_t *problem);
 
@@ -177,9 +180,10 @@ void tw_transforms_for_tests(const tw_transforms_t *list, char *text, size_t siz
 /** The k-th operation that there is; NULL beyond the last. */
 const tw_transform_ops_t *tw_transform_kind(size_t k);
 
-/** Run operations first .. end - 1 of a list on an image; those before have been run, by whomever. A new
- * image is planned, from the first operation to the last, before any of them runs. After that nothing of the image is in anyone else's memory but `out`, a scratch buffer of
- * `work` or what it came with.
+/** Run operations first .. end - 1 of a list on an image; those before have been run, by whomever.
+ * A new image is planned, from the first operation to the last, before any of them runs. After that
+ * nothing of the image is in anyone else's memory but `out`, a scratch buffer of `work` or what it
+ * came with.
  * @param out  where to put what the last of them makes, if it makes anything; or NULL.
  * @return 0, or -1 with the problem set. */
 int tw_transforms_run(const tw_transforms_t *list, size_t first, size_t end, tw_planned_t *planned,

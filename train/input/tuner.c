@@ -31,9 +31,9 @@
  *    beside it is halved until there is none.
  * 5. Finalists: the states whose ranges reach into that of the shortest, at most FINALISTS. They
  *    are measured again, in turns, so that slow changes of the machine meet all of them, and each
- *    turn doubles the samples, up to FINAL. Those out of range leave. It ends with one left, or when
- *    all ranges are below half of PROMISE: those left are as good as each other within PROMISE.
- *    These steps are not lost: they run in states near the best.
+ *    turn doubles the samples, up to FINAL. Those out of range leave. It ends with one left, or
+ *    when all ranges are below half of PROMISE: those left are as good as each other within
+ *    PROMISE. These steps are not lost: they run in states near the best.
  * 6. Where noise led rule 4 to the wrong side, there is a gap now beside a finalist that is left,
  *    or below the fewest threads of its index that may be as good. Those gaps are halved, and if
  *    that measured a state, rule 5 follows.

@@ -3,7 +3,8 @@
  * search (slides 17, 18), measured while training.
  *
  * A pure decision procedure: it is told how long steps took and says which state is next. It knows
- * no clock, no threads and no ranks, so simulated costs test it. Rank 0 runs it and tells the others.
+ * no clock, no threads and no ranks, so simulated costs test it. Rank 0 runs it and tells the
+ * others.
  */
 #ifndef TW_INPUT_TUNER_H
 #define TW_INPUT_TUNER_H
@@ -42,8 +43,8 @@ typedef struct tw_tuner tw_tuner_t;
 tw_tuner_t *tw_tuner_create(const tw_tuner_config_t *config);
 void        tw_tuner_destroy(tw_tuner_t *tuner); /* NULL is allowed */
 
-/** Add to the numbers of every state, each at least 0: where one number is given, and there is one state
- * for it alone. Once, before anything else. */
+/** Add to the numbers of every state, each at least 0: where one number is given, and there is one
+ * state for it alone. Once, before anything else. */
 void tw_tuner_shift(tw_tuner_t *tuner, tw_tuner_state_t by);
 
 /** The state for the next step. */
@@ -52,7 +53,8 @@ tw_tuner_state_t tw_tuner_next(const tw_tuner_t *tuner);
 /** How long the step took that ran in tw_tuner_next(). */
 void tw_tuner_observe(tw_tuner_t *tuner, double seconds);
 
-/** Whether it has decided; tw_tuner_next() is the best state then. A drift makes it search again. */
+/** Whether it has decided; tw_tuner_next() is the best state then. A drift makes it search
+ * again. */
 int tw_tuner_settled(const tw_tuner_t *tuner);
 
 /** How many searches it has begun: 1, and one for each drift. */

@@ -9,8 +9,8 @@
 
 #include "train/input/tuner_state.h"
 
-/* Of normal noise: the standard deviation in median distances, and the standard error of a median of
- * n samples in standard deviations / sqrt(n). */
+/* Of normal noise: the standard deviation in median distances, and the standard error of a median
+ * of n samples in standard deviations / sqrt(n). */
 static const double DEVIATION = 1.4826, MEDIAN_ERROR = 1.2533;
 
 /* Not qsort, which may allocate. */

@@ -79,7 +79,8 @@ struct tw_tuner {
     size_t tuned;     /* row before this search; states: none                 */
 };
 
-/* ---- tuner_measure.c: what happens next -------------------------------------------------------------- */
+/* ---- tuner_measure.c: what happens next
+ * -------------------------------------------------------------- */
 
 void tw_tuner_visit(tw_tuner_t *tuner, size_t row, size_t samples);
 

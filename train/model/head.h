@@ -33,8 +33,8 @@ typedef struct tw_head_how {
     tw_comm_t        *comm;       /* NULL: not split         */
     const tw_codec_t *act, *back; /* NULL: fp32              */
     tw_trace_t       *trace;      /* NULL: none              */
-    /* Called before a layer of the network reads its weights, forward, where these are still on their
-     * way; non-zero stops the pass; NULL: none. */
+    /* Called before a layer of the network reads its weights, forward, where these are still on
+     * their way; non-zero stops the pass; NULL: none. */
     int (*before)(void *user, size_t layer);
     /* Called between computations, about every millisecond, or on a device after each product is
      * queued, to advance what travels; NULL: none. */
@@ -43,8 +43,8 @@ typedef struct tw_head_how {
      * `between` does not fall into: to tell communication from computation; NULL: none. */
     void (*exchange)(void *user, int begins);
     /* Called in training when the gradients of the network's layer are final for this pass, from
-     * the last layer to the first, in the order of the backend's work: on a device by what comes next
-     * on its stream; NULL: none. */
+     * the last layer to the first, in the order of the backend's work: on a device by what comes
+     * next on its stream; NULL: none. */
     void (*ready)(void *user, size_t layer);
     /* Called when a part of the work on the network's layer is done, or queued: forward, or in its
      * backward pass; NULL: none. */
@@ -63,10 +63,10 @@ int tw_head_create(tw_head_t **head_p, const tw_network_t *network, tw_params_t 
 /** NULL is allowed. */
 void tw_head_destroy(tw_head_t *head);
 
-/* One pass. n, training, seed, step, scale, accumulate, count, five, view, views and whether gx is NULL
- * must be equal on all ranks, and so must be the contents of x, examples and labels. x, gx and outputs
- * are the backend's memory; examples and labels are the host's, and may be used again when the call
- * returns. */
+/* One pass. n, training, seed, step, scale, accumulate, count, five, view, views and whether gx is
+ * NULL must be equal on all ranks, and so must be the contents of x, examples and labels. x, gx and
+ * outputs are the backend's memory; examples and labels are the host's, and may be used again when
+ * the call returns. */
 typedef struct tw_head_pass {
     size_t          n;          /* examples; may be 0                                            */
     const float    *x;          /* [n][features], in the order c, h, w                           */
@@ -95,26 +95,26 @@ typedef struct tw_head_wrong {
 size_t tw_head_outputs(const tw_head_t *head);
 
 /** Forward, loss, and unless training is 0 and gx is NULL backward: gradients of this rank's
- * weights and biases into params->gradient. Collective over the communicator. Loss and wrong examples
- * are added to sums that the head keeps; those of a pass that failed are lost. On a device the work is
- * queued, and only exchanges of split layers are waited for.
- *   loss   this rank's share: of the classes that it owns, not scaled. The sum over the ranks is the
- *          sum over the examples. Infinite or NaN as it is.
- *   wrong  this rank's share, if pass->count. With the logistic loss on several ranks, counting takes
- *          an exchange of one float per example that nothing else waits for; the loss itself takes
- *          none. pass->five adds four floats per example to the exchange.
+ * weights and biases into params->gradient. Collective over the communicator. Loss and wrong
+ * examples are added to sums that the head keeps; those of a pass that failed are lost. On a device
+ * the work is queued, and only exchanges of split layers are waited for.
+ *   loss   this rank's share: of the classes that it owns, not scaled. The sum over the ranks is
+ *          the sum over the examples. Infinite or NaN as it is.
+ *   wrong  this rank's share, if pass->count. With the logistic loss on several ranks, counting
+ *          takes an exchange of one float per example that nothing else waits for; the loss itself
+ *          takes none. pass->five adds four floats per example to the exchange.
  * Of several views, loss and wrong examples are of the means of the outputs, and only the last pass
  * adds to them.
- * @return 0, or -1: a label out of range, the device or an exchange failed (problem->fatal is set where
- *         other ranks may not know). */
+ * @return 0, or -1: a label out of range, the device or an exchange failed (problem->fatal is set
+ *         where other ranks may not know). */
 int tw_head_run(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *problem);
 
 /** The sums of all passes since they were last taken or given; waits for them.
  * @param [out] wrong_p  NULL: not wanted. @return 0, or -1 with the problem written. */
 int tw_head_take(tw_head_t *head, double *loss_p, tw_head_wrong_t *wrong_p, tw_problem_t *problem);
 
-/** The same, as what travels with the gradients: extra[0] = the loss, extra[1] = wrong examples, in the
- * backend's memory, in the order of its work. */
+/** The same, as what travels with the gradients: extra[0] = the loss, extra[1] = wrong examples, in
+ * the backend's memory, in the order of its work. */
 void tw_head_give(tw_head_t *head, float *extra);
 
 /** After a pass of n examples: the name of the first layer of whose own outputs (of the last layer,

@@ -339,8 +339,8 @@ static int run(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *proble
     return pass->count ? tw_head_wrong(head, pass, problem) : 0;
 }
 
-/* The backend may fail on this rank alone, while those that share the layers wait for it: so the pass
- * goes on to its exchanges, whatever is in them, and the failure is told at the end. */
+/* The backend may fail on this rank alone, while those that share the layers wait for it: so the
+ * pass goes on to its exchanges, whatever is in them, and the failure is told at the end. */
 static int run_all(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *problem)
 {
     int status = put(head, pass, problem);

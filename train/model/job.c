@@ -99,8 +99,8 @@ int tw_network_job(const tw_network_t *net, const speeds_t *machine, double batc
     return 0;
 }
 
-/* Values that dense layers hold for a pass. Where they are divided, the next pass arrives and the gradients
- * of the one before leave meanwhile. */
+/* Values that dense layers hold for a pass. Where they are divided, the next pass arrives and the
+ * gradients of the one before leave meanwhile. */
 static double pass_values(const tw_network_t *net, const tw_network_memory_t *how)
 {
     const double inputs = (double)tw_shape_size(net->layer[net->first_dense].in);

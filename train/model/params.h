@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * model/params.h - all parameters of a network as flat vectors: values, gradients, momentum. They are
- * memory of the backend: the host reads and writes them by tw_params_get() and tw_params_put().
+ * model/params.h - all parameters of a network as flat vectors: values, gradients, momentum. They
+ * are memory of the backend: the host reads and writes them by tw_params_get() and tw_params_put().
  *
  * Order: layer by layer as in the network, a layer's weights (or gamma) then its biases (or beta).
  * What is equal on all ranks comes first, what is split by output unit after it; since all dense
- * layers come last in a network, this is the order of the layers too. With TW_PARAMS_APART, of what is equal
- * on all ranks all biases and parameters of normalisation come before all weights, and momentum is not kept here.
+ * layers come last in a network, this is the order of the layers too. With TW_PARAMS_APART, of what
+ * is equal on all ranks all biases and parameters of normalisation come before all weights, and
+ * momentum is not kept here.
  *
- * Neighbours can travel as one, so there is no padding between tensors that travel: they are aligned as floats are,
- * which is what cuDNN and cuBLAS demand of float32 (cuDNN's release notes: 4 bytes). But with tensor cores cuBLAS wants
- * 16 bytes (its guide, "Tensor Core Usage"). All tensors of common networks have such sizes, but for the last bias
- * and for shares; so the first weight of TW_PARAMS_APART and each split tensor, which do not travel with what is
- * before them, begin at a multiple of TW_PARAMS_ALIGN elements.
+ * Neighbours can travel as one, so there is no padding between tensors that travel: they are
+ * aligned as floats are, which is what cuDNN and cuBLAS demand of float32 (cuDNN's release notes: 4
+ * bytes). But with tensor cores cuBLAS wants 16 bytes (its guide, "Tensor Core Usage"). All tensors
+ * of common networks have such sizes, but for the last bias and for shares; so the first weight of
+ * TW_PARAMS_APART and each split tensor, which do not travel with what is before them, begin at a
+ * multiple of TW_PARAMS_ALIGN elements.
  *
  * First values are functions of (seed, layer, global index of the element): any number of ranks
  * draws the same network, and each rank draws only what it holds.
@@ -53,7 +55,7 @@ typedef struct tw_param {
 enum {
     TW_PARAMS_SPLIT =
         1,              /* dense layers by output unit: with u = q ranks + r units the first r ranks
-                            hold q + 1 of them, the others q. One rank holds all: nothing is split */
+                            hold q + 1 of them, the others q. One rank: nothing is split */
     TW_PARAMS_APART = 2 /* weights have owners elsewhere (masters.h), but for those of dense layers
                            with TW_PARAMS_SPLIT, on one rank as on many */
 };

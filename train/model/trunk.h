@@ -58,9 +58,9 @@ typedef struct tw_trunk_pass {
                                    where training and the trunk has dropout                 */
 } tw_trunk_pass_t;
 
-/** Prepare the trunk of a network; params are in memory of the backend. All pointers must outlive it; hooks are copied, NULL: none.
- * Work space is made for a number of examples when it is first asked for; of four numbers it is
- * kept, of a fifth it replaces the one not used for longest.
+/** Prepare the trunk of a network; params are in memory of the backend. All pointers must outlive
+ * it; hooks are copied, NULL: none. Work space is made for a number of examples when it is first
+ * asked for; of four numbers it is kept, of a fifth it replaces the one not used for longest.
  * @return 0, or -1 with the problem written. */
 int tw_trunk_create(tw_trunk_t **trunk_p, const tw_network_t *net, tw_backend_t *backend,
                     tw_params_t *params, const tw_trunk_hooks_t *hooks, tw_problem_t *problem);
@@ -82,9 +82,9 @@ float *tw_trunk_input(tw_trunk_t *trunk, size_t n, tw_problem_t *problem);
  * statistics become momentum * old + (1 - momentum) * those of the merged batch, with the unbiased
  * variance M2 / (count - 1); a merged batch without examples leaves them. Evaluation uses them.
  * Nothing is waited for: on a device the pass runs later, in the order of the backend's work.
- * @return [n][features] in c, h, w order, memory of the backend, valid until the next pass (the input itself where the
- *         trunk has no layers); NULL if a hook stopped it, which writes the problem itself, or with
- *         the problem of the device written. */
+ * @return [n][features] in c, h, w order, memory of the backend, valid until the next pass (the
+ *         input itself where the trunk has no layers); NULL if a hook stopped it, which writes the
+ *         problem itself, or with the problem of the device written. */
 const float *tw_trunk_forward(tw_trunk_t *trunk, const tw_trunk_pass_t *pass,
                               tw_problem_t *problem);
 

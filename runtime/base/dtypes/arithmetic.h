@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * base/dtypes/arithmetic.h - the row of a type that C calculates with, in vectors of 32 bytes, in the compiler's own
- * notation: whatever width the machine has, each element is one IEEE operation.
+ * base/dtypes/arithmetic.h - the row of a type that C calculates with, in vectors of 32 bytes, in
+ * the compiler's own notation: whatever width the machine has, each element is one IEEE operation.
  */
 #ifndef TW_BASE_DTYPES_ARITHMETIC_H
 #define TW_BASE_DTYPES_ARITHMETIC_H
@@ -50,63 +50,63 @@
     }
 
 /* Of numbers of this C type, which has as many bits as that signed integer type. */
-#define TW_DTYPE_ARITHMETIC(row, called, number, integer, of_fraction, of_exponent, float32_holds,      \
-                            spec)                                                                       \
-    typedef number  tw_vector_t __attribute__((vector_size(TW_VECTOR_BYTES)));                          \
-    typedef integer tw_bits_t __attribute__((vector_size(TW_VECTOR_BYTES)));                            \
-                                                                                                        \
-    TW_COMBINE(tw_add, number, tw_vector_t, x += y, x += y)                                             \
-    TW_COMBINE(tw_multiply, number, tw_vector_t, x *= y, x *= y)                                        \
-    TW_COMBINE(tw_maximum, number, tw_vector_t, x = x > y || x != x ? x : y,                            \
-               TW_SELECT(tw_vector_t, tw_bits_t, (x > y) | (x != x)))                                   \
-    TW_COMBINE(tw_minimum, number, tw_vector_t, x = x < y || x != x ? x : y,                            \
-               TW_SELECT(tw_vector_t, tw_bits_t, (x < y) | (x != x)))                                   \
-                                                                                                        \
-    /* By a power of two the product with its reciprocal, which is exact, is the same number sooner. */ \
-    static void tw_divide(void *values, size_t n, int by)                                               \
-    {                                                                                                   \
-        const number divisor = (number)by, factor = (number)1 / divisor;                                \
-        const size_t bytes = n * sizeof(number);                                                        \
-        size_t       i     = 0;                                                                         \
-                                                                                                        \
-        if ((by & (by - 1)) == 0) {                                                                     \
-            TW_DIVIDE_EACH(tw_vector_t, x *= factor)                                                    \
-        }                                                                                               \
-        TW_DIVIDE_EACH(tw_vector_t, x /= divisor)                                                       \
-        TW_DIVIDE_EACH(number, x /= divisor)                                                            \
-    }                                                                                                   \
-                                                                                                        \
-    static void tw_to_f64(const void *from, size_t n, double *to)                                       \
-    {                                                                                                   \
-        for (size_t i = 0; i < n; i++) {                                                                \
-            number x;                                                                                   \
-                                                                                                        \
-            memcpy(&x, (const uint8_t *)from + i * sizeof(x), sizeof(x));                               \
-            to[i] = (double)x;                                                                          \
-        }                                                                                               \
-    }                                                                                                   \
-                                                                                                        \
-    static void tw_from_f64(const double *from, size_t n, void *to)                                     \
-    {                                                                                                   \
-        for (size_t i = 0; i < n; i++) {                                                                \
-            const number x = (number)from[i];                                                           \
-                                                                                                        \
-            memcpy((uint8_t *)to + i * sizeof(x), &x, sizeof(x));                                       \
-        }                                                                                               \
-    }                                                                                                   \
-                                                                                                        \
-    const tw_dtype_row_t tw_dtype_##row = {.name     = called,                                          \
-                                           .bytes    = sizeof(number),                                  \
-                                           .fraction = of_fraction,                                     \
-                                           .exponent = of_exponent,                                     \
-                                           .in_f32   = float32_holds,                                   \
-                                           .lossless = spec,                                            \
-                                           .combine  = {[TW_COMBINE_ADD]      = tw_add,                 \
-                                                        [TW_COMBINE_MULTIPLY] = tw_multiply,            \
-                                                        [TW_COMBINE_MAXIMUM]  = tw_maximum,             \
-                                                        [TW_COMBINE_MINIMUM]  = tw_minimum},             \
-                                           .divide   = tw_divide,                                       \
-                                           .to_f64   = tw_to_f64,                                       \
+#define TW_DTYPE_ARITHMETIC(row, called, number, integer, of_fraction, of_exponent, float32_holds, \
+                            spec)                                                                  \
+    typedef number  tw_vector_t __attribute__((vector_size(TW_VECTOR_BYTES)));                     \
+    typedef integer tw_bits_t __attribute__((vector_size(TW_VECTOR_BYTES)));                       \
+                                                                                                   \
+    TW_COMBINE(tw_add, number, tw_vector_t, x += y, x += y)                                        \
+    TW_COMBINE(tw_multiply, number, tw_vector_t, x *= y, x *= y)                                   \
+    TW_COMBINE(tw_maximum, number, tw_vector_t, x = x > y || x != x ? x : y,                       \
+               TW_SELECT(tw_vector_t, tw_bits_t, (x > y) | (x != x)))                              \
+    TW_COMBINE(tw_minimum, number, tw_vector_t, x = x < y || x != x ? x : y,                       \
+               TW_SELECT(tw_vector_t, tw_bits_t, (x < y) | (x != x)))                              \
+                                                                                                   \
+    /* The reciprocal of a power of two is exact, and a product is faster. */                      \
+    static void tw_divide(void *values, size_t n, int by)                                          \
+    {                                                                                              \
+        const number divisor = (number)by, factor = (number)1 / divisor;                           \
+        const size_t bytes = n * sizeof(number);                                                   \
+        size_t       i     = 0;                                                                    \
+                                                                                                   \
+        if ((by & (by - 1)) == 0) {                                                                \
+            TW_DIVIDE_EACH(tw_vector_t, x *= factor)                                               \
+        }                                                                                          \
+        TW_DIVIDE_EACH(tw_vector_t, x /= divisor)                                                  \
+        TW_DIVIDE_EACH(number, x /= divisor)                                                       \
+    }                                                                                              \
+                                                                                                   \
+    static void tw_to_f64(const void *from, size_t n, double *to)                                  \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            number x;                                                                              \
+                                                                                                   \
+            memcpy(&x, (const uint8_t *)from + i * sizeof(x), sizeof(x));                          \
+            to[i] = (double)x;                                                                     \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    static void tw_from_f64(const double *from, size_t n, void *to)                                \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            const number x = (number)from[i];                                                      \
+                                                                                                   \
+            memcpy((uint8_t *)to + i * sizeof(x), &x, sizeof(x));                                  \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    const tw_dtype_row_t tw_dtype_##row = {.name     = called,                                     \
+                                           .bytes    = sizeof(number),                             \
+                                           .fraction = of_fraction,                                \
+                                           .exponent = of_exponent,                                \
+                                           .in_f32   = float32_holds,                              \
+                                           .lossless = spec,                                       \
+                                           .combine  = {[TW_COMBINE_ADD]      = tw_add,            \
+                                                        [TW_COMBINE_MULTIPLY] = tw_multiply,       \
+                                                        [TW_COMBINE_MAXIMUM]  = tw_maximum,        \
+                                                        [TW_COMBINE_MINIMUM]  = tw_minimum},        \
+                                           .divide   = tw_divide,                                  \
+                                           .to_f64   = tw_to_f64,                                  \
                                            .from_f64 = tw_from_f64}
 
 #endif /* TW_BASE_DTYPES_ARITHMETIC_H */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/bitpack/bitpack_vec4.c - bitpack by NEON or VSX for float32: the loops of bitpack/bitpack_vec4.h.
+ * codec/bitpack/bitpack_vec4.c - bitpack by NEON or VSX for float32: the loops of
+ * bitpack/bitpack_vec4.h.
  */
 #include "config.h"
 

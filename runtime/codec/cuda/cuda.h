@@ -44,8 +44,8 @@ tw_status_t tw_cuda_norm(void *stream, const uint8_t *src, size_t n, double *wor
 tw_status_t tw_cuda_square_sum(void *stream, const uint8_t *src, size_t n, double *work,
                                double *sum);
 
-/* values[i] = fl(values[i] + from[i]), n elements of 4 or 8 bytes at any alignment. from: any memory that
- * the current device reaches; nothing is asked about it. */
+/* values[i] = fl(values[i] + from[i]), n elements of 4 or 8 bytes at any alignment. from: any
+ * memory that the current device reaches; nothing is asked about it. */
 tw_status_t tw_cuda_add(void *stream, uint8_t *values, const uint8_t *from, size_t n,
                         size_t element);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * codec/cuda/device.c - the table of codec/device.h for CUDA.
  *
- * Work is done in the context of the memory, not in the first of its device: programs that use the driver
- * have contexts of their own. These are functions of the driver, which is there where such memory is.
+ * Work is done in the context of the memory, not in the first of its device: programs that use the
+ * driver have contexts of their own. These are functions of the driver, which is there where such
+ * memory is.
  */
 #include "config.h"
 
@@ -84,8 +85,8 @@ typedef int tw_cu_release_fn(int device);
 typedef int tw_cu_push_fn(void *context);
 typedef int tw_cu_pop_fn(void **context);
 
-/* Memory of pools and mapped memory are of no context: the device's first one, which stays as it is: whoever has
- * started it keeps it. Only one that nobody had is kept from here. */
+/* Memory of pools and mapped memory are of no context: the device's first one, which stays as it
+ * is: whoever has started it keeps it. Only one that nobody had is kept from here. */
 static tw_status_t tw_cuda_primary(tw_cu_attribute_fn *attribute, const void *p, void **context_p)
 {
     tw_cu_primary_fn *retain;

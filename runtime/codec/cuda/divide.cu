@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/cuda/divide.cu - sums become averages: 16 bytes at a time, and value by value what is left behind the
- * last of these, or everything where the vector does not lie at a multiple of 16.
+ * codec/cuda/divide.cu - sums become averages: 16 bytes at a time, and value by value what is left
+ * behind the last of these, or everything where the vector does not lie at a multiple of 16.
  */
 #include "runtime/codec/cuda/device.h"
 

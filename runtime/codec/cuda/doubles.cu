@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * codec/cuda/doubles.cu - bitpack of doubles.
  *
- * A warp takes rows of 128 values, 4 by each lane with two 16-byte loads. The 4 codes of K bytes of a lane are K
- * words, which go through shared memory, so that what the warp loads and stores of them is whole lines. What is
- * left behind the last row, or everything where a buffer does not lie at a multiple of its vectors (elements 16
- * bytes, codes 4), is done value by value.
+ * A warp takes rows of 128 values, 4 by each lane with two 16-byte loads. The 4 codes of K bytes of
+ * a lane are K words, which go through shared memory, so that what the warp loads and stores of
+ * them is whole lines. What is left behind the last row, or everything where a buffer does not lie
+ * at a multiple of its vectors (elements 16 bytes, codes 4), is done value by value.
  */
 #include "runtime/codec/cuda/device.h"
 

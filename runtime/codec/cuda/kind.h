@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/cuda/kind.h - which kernels make the codes of a codec in device memory. Compiles as C and as
- * CUDA.
+ * codec/cuda/kind.h - which kernels make the codes of a codec in device memory. Compiles as C and
+ * as CUDA.
  */
 #ifndef TW_CODEC_CUDA_KIND_H
 #define TW_CODEC_CUDA_KIND_H
 
 typedef enum tw_cuda_kind {
     TW_CUDA_NONE, /* none: buffers in device memory are TW_ERR_UNSUPPORTED */
-    /* One value, one code (values.cu); the kernels are made once for each. bf16 is TW_CUDA_ROUND2. */
+    /* One value, one code (values.cu); the kernels are made once for each. bf16 is
+     * TW_CUDA_ROUND2. */
     TW_CUDA_CUT1, /* bitpack: the 1 .. 4 most significant bytes */
     TW_CUDA_CUT2,
     TW_CUDA_CUT3,

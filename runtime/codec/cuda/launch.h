@@ -69,8 +69,8 @@ tw_cuda_launch_t tw_cuda_scaled8_launch(tw_cuda_work_t *work, tw_cuda_scaled_t t
 tw_cuda_launch_t tw_cuda_onebit_launch(tw_cuda_work_t *work, tw_cuda_verb_t verb, int processors);
 /* src: float32; dst: uint32 per block, zero before. */
 tw_cuda_launch_t tw_cuda_absmax_launch(tw_cuda_work_t *work, int processors);
-/* The two steps, 0 and 1, of a norm; 0 and 2 of its square; see cuda.h. src: float32; dst: the double that
- * becomes it; residual: TW_CUDA_NORM_WORK doubles. */
+/* The two steps, 0 and 1, of a norm; 0 and 2 of its square; see cuda.h. src: float32; dst: the
+ * double that becomes it; residual: TW_CUDA_NORM_WORK doubles. */
 tw_cuda_launch_t tw_cuda_norm_launch(tw_cuda_work_t *work, int step);
 /* dst: n elements of 4 or 8 bytes, divided in place by work->divisor. */
 tw_cuda_launch_t tw_cuda_divide_launch(tw_cuda_work_t *work, size_t element);

@@ -81,8 +81,8 @@ tw_status_t tw_cuda_moments_empty(void *stream, double *moments, size_t n)
 
 /* ---- the device that is not there ------------------------------------------------------------ */
 
-/* Whoever looks finds no current device, and no memory of one. All else comes after tw_comm_device_open(),
- * which asks for the current one. */
+/* Whoever looks finds no current device, and no memory of one. All else comes after
+ * tw_comm_device_open(), which asks for the current one. */
 
 static tw_status_t tw_no_count(int *count_p, char *why, size_t size)
 {

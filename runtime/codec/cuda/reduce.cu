@@ -107,7 +107,8 @@ TW_KERNEL(norm_lanes, TW_CUDA_THREADS, 5)
     }
 }
 
-/* Of the sums that norm_lanes leaves, of so many thread blocks; others would find nothing. For thread 0. */
+/* Of the sums that norm_lanes leaves, of so many thread blocks; others would find nothing. For
+ * thread 0. */
 TW_DEVICE double blocks_sum(const uint8_t *sums, size_t blocks, double *lane)
 {
     const double *part = (const double *)(const void *)sums;

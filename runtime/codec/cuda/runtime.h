@@ -16,8 +16,8 @@ tw_status_t tw_cuda_status(cudaError_t error);
 
 #define TW_CUDA_OLDEST 8 /* major compute capability: __reduce_max_sync() needs it */
 
-/* How many processors a device has; asked once in a process. TW_ERR_UNSUPPORTED: it is too old for the
- * kernels. */
+/* How many processors a device has; asked once in a process. TW_ERR_UNSUPPORTED: it is too old for
+ * the kernels. */
 tw_status_t tw_cuda_processors(int device, int *processors);
 
 /* The current device and how many processors it has, if the stream is one of its own. */

@@ -252,13 +252,14 @@ TW_DEVICE void scaled8_decode(const tw_cuda_work_t *work, int type, int add, uns
 /* ---- kernels ----------------------------------------------------------------------------------
  */
 
-/* Thread blocks that a processor holds at a time; no more encoders are started, as each fills in a table of
- * its own. */
+/* Thread blocks that a processor holds at a time; no more encoders are started, as each fills in a
+ * table of its own. */
 #define SCALED8_ENCODE   6
 #define SCALED8_DECODE   4
 #define SCALED8_FEEDBACK 4
-/* Units of each team of the decoders, whose table is small: on an H100 one is the fastest, but four where
- * elements are read, too (2.04 -> 1.84 ps a value, and 3.42 -> 3.37, beside as many blocks as it holds). */
+/* Units of each team of the decoders, whose table is small: on an H100 one is the fastest, but four
+ * where elements are read, too (2.04 -> 1.84 ps a value, and 3.42 -> 3.37, beside as many blocks as
+ * it holds). */
 #define SCALED8_DECODE_EACH 1
 #define SCALED8_ADD_EACH    4
 

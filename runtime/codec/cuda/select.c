@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/cuda/select.c - which devices CUDA counts, where they are, and starting one; in words where that
- * fails.
+ * codec/cuda/select.c - which devices CUDA counts, where they are, and starting one; in words where
+ * that fails.
  */
 #include "config.h"
 
@@ -48,8 +48,8 @@ tw_status_t tw_cuda_bus(int device, char *text, size_t size)
     return tw_cuda_status(cudaDeviceGetPCIBusId(text, (int)size, device));
 }
 
-/* cudaSetDevice() starts a device, too, but is then hard to take back: what was current before would be
- * started. Runtimes before 12 start at the first use, so there it is not. */
+/* cudaSetDevice() starts a device, too, but is then hard to take back: what was current before
+ * would be started. Runtimes before 12 start at the first use, so there it is not. */
 static cudaError_t tw_cuda_init(int device)
 {
 #if CUDART_VERSION >= 12000

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/fp32/fp32_vec4.c - fp32 by NEON or VSX, which is bitpack:4: the loops of bitpack/bitpack_vec4.h.
+ * codec/fp32/fp32_vec4.c - fp32 by NEON or VSX, which is bitpack:4: the loops of
+ * bitpack/bitpack_vec4.h.
  */
 #include "config.h"
 

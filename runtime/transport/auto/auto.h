@@ -77,8 +77,8 @@ typedef struct tw_auto_choice {
     size_t      fragment;  /* for tw_request_shape_t                                         */
 } tw_auto_choice_t;
 
-/* Collective like the call that asks. Where its codec is not `auto`, choice->how is *call->how, and native
- * says if TW_ALGORITHM_MPI is in it. */
+/* Collective like the call that asks. Where its codec is not `auto`, choice->how is *call->how, and
+ * native says if TW_ALGORITHM_MPI is in it. */
 tw_status_t tw_auto_resolve(const tw_collective_call_t *call, tw_auto_choice_t *choice);
 
 /* Must a call be resolved: is its codec `auto`, or its algorithm MPI's own? */
@@ -92,8 +92,8 @@ void tw_auto_trust_facts(tw_comm_t *comm, tw_facts_t *facts);
 bool tw_auto_trust_decision(tw_comm_t *comm, const tw_decision_t *decision, char *why,
                             size_t why_size);
 
-/* The algorithm that a setting names cannot be followed on this communicator: rank 0 says so at level
- * info. */
+/* The algorithm that a setting names cannot be followed on this communicator: rank 0 says so at
+ * level info. */
 void tw_auto_cannot(const tw_comm_t *comm, const tw_question_t *question);
 
 /* The same as tw_auto_resolve() where ranks know different counts (alltoallv): nothing is lost,

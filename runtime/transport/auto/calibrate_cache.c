@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/auto/calibrate_cache.c - the file that keeps facts, and the key that says of what they are.
+ * transport/auto/calibrate_cache.c - the file that keeps facts, and the key that says of what they
+ * are.
  *
  * Rank 0 alone touches the file. In the cache folder its name holds a checksum of the key, so that
  * the measurements of several machines and layouts lie side by side.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/auto/calibrate_collectives.c - MPI's own collectives at a ladder of sizes, and the library's
- * algorithms with fp32 at a short and at a long one: what the model's formula misses of each.
+ * transport/auto/calibrate_collectives.c - MPI's own collectives at a ladder of sizes, and the
+ * library's algorithms with fp32 at a short and at a long one: what the model's formula misses of
+ * each.
  */
 #include "config.h"
 
@@ -130,8 +131,8 @@ tw_status_t tw_gauge_native(tw_gauge_t *g, tw_facts_t *facts)
 /* Where no long vector was measured: at so many bytes this factor, at most. */
 #define TW_FACTOR_LONG    1e6
 #define TW_FACTOR_UNKNOWN 2.0
-/* Values that are long at least: what a shaper lets through at once is shorter, and a chain has several
- * fragments of it. */
+/* Values that are long at least: what a shaper lets through at once is shorter, and a chain has
+ * several fragments of it. */
 #define TW_FACTOR_VALUES 131072.0
 /* Of the time for all factors, what slow links may take; what is not measured then says nothing. */
 #define TW_FACTOR_OVERTIME 3.0
@@ -164,8 +165,8 @@ static tw_status_t tw_run_own(tw_gauge_t *g, const void *what)
     return tw_run_call(g, row->operation, own->count, row->name);
 }
 
-/* The factor, of steps ([0]) or links ([1]), with which the model says what was measured; the other as
- * it stands. */
+/* The factor, of steps ([0]) or links ([1]), with which the model says what was measured; the other
+ * as it stands. */
 static double tw_solve_factor(tw_facts_t *facts, const tw_own_t *own, const tw_model_query_t *query,
                               int which, double seconds)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/auto/calibrate_links.c - latency and bandwidth inside a node and between nodes: one pair
- * alone, and all ranks with all at once, as links are shared. Bandwidths come from the difference
- * of two sizes, so that neither latency nor what a shaper lets through at first is in them.
+ * transport/auto/calibrate_links.c - latency and bandwidth inside a node and between nodes: one
+ * pair alone, and all ranks with all at once, as links are shared. Bandwidths come from the
+ * difference of two sizes, so that neither latency nor what a shaper lets through at first is in
+ * them.
  */
 #include "config.h"
 
@@ -144,8 +145,8 @@ static tw_status_t tw_gauge_pair(tw_gauge_t *g, int a, int b, double budget, tw_
     return status;
 }
 
-/* What the links carry of messages such as the library sends, several of them to each rank at once: a long
- * one is sent in another way, after an exchange with the receiver. */
+/* What the links carry of messages such as the library sends, several of them to each rank at once:
+ * a long one is sent in another way, after an exchange with the receiver. */
 static tw_status_t tw_gauge_fragments(tw_gauge_t *g, tw_all_t *all, double links, double budget,
                                       double *rate_p)
 {

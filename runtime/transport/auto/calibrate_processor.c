@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/auto/calibrate_processor.c - what a rank has of a processor while all ranks compute, and what
- * messages to other nodes take of one.
+ * transport/auto/calibrate_processor.c - what a rank has of a processor while all ranks compute,
+ * and what messages to other nodes take of one.
  *
- * Every rank computes for a fixed time. Its part of a processor is its processor's time by the clock's:
- * ranks that share cores get less than one. Then messages between all of them are under way while nobody
- * computes or spins: a rank sleeps between two looks at them. The processor's time that it takes is that
- * of its bytes in MPI and in the system's calls. Interrupts that the system counts for nobody are not in
- * it, nor is anything that other programs do.
+ * Every rank computes for a fixed time. Its part of a processor is its processor's time by the
+ * clock's: ranks that share cores get less than one. Then messages between all of them are under
+ * way while nobody computes or spins: a rank sleeps between two looks at them. The processor's time
+ * that it takes is that of its bytes in MPI and in the system's calls. Interrupts that the system
+ * counts for nobody are not in it, nor is anything that other programs do.
  *
  * Long measurements only: no decision depends on it.
  */
@@ -28,7 +28,8 @@
 #define TW_PIECE_STEPS 20000 /* some 20 us */
 #define TW_TURNS       3
 
-/* Between two looks: what a link carries of so many bytes, within limits; each look takes time of its own. */
+/* Between two looks: what a link carries of so many bytes, within limits; each look takes time of
+ * its own. */
 #define TW_LOOK_BYTES 65536.0
 #define TW_LOOK_LEAST 200e-6
 #define TW_LOOK_MOST  10e-3

@@ -71,7 +71,8 @@ static bool tw_trust_has_lossless(const tw_facts_t *facts, tw_dtype_t dtype)
     return false;
 }
 
-/* Something of every type for the wish for no error at all; the last of a full list make room for it. */
+/* Something of every type for the wish for no error at all; the last of a full list make room for
+ * it. */
 static void tw_trust_lossless(tw_facts_t *facts)
 {
     tw_codec_facts_t missing[TW_DTYPE_ROWS];

@@ -47,7 +47,8 @@ static bool tw_collective_known_native(tw_collective_call_t *call, tw_status_t *
     return true;
 }
 
-/* `auto`, or MPI's own: *how_p is what that comes to, and call->algorithm the row that was taken. */
+/* `auto`, or MPI's own: *how_p is what that comes to, and call->algorithm the row that was
+ * taken. */
 static tw_status_t tw_collective_decide(tw_collective_call_t *call, tw_how_t *how_p)
 {
     tw_auto_choice_t choice;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/collective.h - the one way of every call, in all of its forms, from the public function
- * to an operation of the engine:
+ * transport/coll/collective.h - the one way of every call, in all of its forms, from the public
+ * function to an operation of the engine:
  *
  *     tw_allreduce() ...   fill a tw_collective_call_t
  *     tw_collective()      check -> decide (the call, the settings, `auto`) -> MPI's own, or the
- *                          short way through a node's memory, or an algorithm -> create, fill, start
+ *                          short way through a node's memory, or an algorithm -> create, fill,
+ *                          start
  *
- * A collective is a table of functions (tw_collective_t) and a list of algorithms; an algorithm is a
- * row (tw_algorithm_row_t) and the engine's functions (tw_algorithm_ops_t).
+ * A collective is a table of functions (tw_collective_t) and a list of algorithms; an algorithm is
+ * a row (tw_algorithm_row_t) and the engine's functions (tw_algorithm_ops_t).
  */
 #ifndef TW_TRANSPORT_COLL_COLLECTIVE_H
 #define TW_TRANSPORT_COLL_COLLECTIVE_H
@@ -55,9 +56,9 @@ struct tw_collective_call {
     size_t            encoded; /* bytes of `count` values */
 };
 
-/* A call of which nothing is known but this: counts 0, a sum without root. Not set is what check() and
- * the driver set. (It is on the way of the shortest calls; an initialiser of the whole would cost
- * them a tenth.) */
+/* A call of which nothing is known but this: counts 0, a sum without root. Not set is what check()
+ * and the driver set. (It is on the way of the shortest calls; an initialiser of the whole would
+ * cost them a tenth.) */
 static inline void tw_collective_begin(tw_collective_call_t *call, tw_comm_t *comm,
                                        const tw_collective_t *collective, const char *name,
                                        const void *send, void *recv, const tw_how_t *how)
@@ -80,8 +81,8 @@ static inline void tw_collective_begin(tw_collective_call_t *call, tw_comm_t *co
     call->after      = NULL;
 }
 
-/* tw_NAME(), tw_iNAME() and tw_NAME_init(): tw_NAME_form() with the same arguments, the form and where
- * the request goes. Both lists, in parentheses, are those between communicator and `how`. */
+/* tw_NAME(), tw_iNAME() and tw_NAME_init(): tw_NAME_form() with the same arguments, the form and
+ * where the request goes. Both lists, in parentheses, are those between communicator and `how`. */
 #define TW_COLLECTIVE_FORMS(name, parameters, arguments)                                           \
     tw_status_t tw_##name(tw_comm_t *comm, TW_LIST parameters, const tw_how_t *how)                \
     {                                                                                              \
@@ -105,13 +106,14 @@ struct tw_algorithm_row {
     /* Can it serve this call? Else TW_ERR_UNSUPPORTED or TW_ERR_BUSY; the same on all ranks.
      * Collective the first time. NULL: always. */
     tw_status_t (*serves)(const tw_collective_call_t *call);
-    /* It works in the memory of a node: for calls that say device memory, in slots of the devices, where
-     * there are such; else with elements copied to the host and back, and only if it is named. */
+    /* It works in the memory of a node: for calls that say device memory, in slots of the devices,
+     * where there are such; else with elements copied to the host and back, and only if it is
+     * named. */
     bool in_node;
     const char
         *needs; /* completes "it needs ..." where it is named and does not serve; with `serves` */
-    /* Is it for such a call, where nothing names an algorithm? The same on all ranks, so from count,
-     * codec, ranks, settings and what how.exec says, never from pointers. NULL: yes. */
+    /* Is it for such a call, where nothing names an algorithm? The same on all ranks, so from
+     * count, codec, ranks, settings and what how.exec says, never from pointers. NULL: yes. */
     bool (*usual)(const tw_collective_call_t *call);
     /* NULL, or: can a blocking call be carried out without an operation? Then *status_p is its
      * status. The same on all ranks. */

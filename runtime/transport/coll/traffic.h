@@ -6,9 +6,9 @@
 
 #include "runtime/transport/coll/collective.h"
 
-/* What this rank sends to the others of `ranks` ranks, all or those of its node, where no byte is sent in
- * vain: of P ranks and V bytes, 2 (P-1)/P V in an allreduce, (P-1)/P V in a reduction to one or to
- * shares, (P-1) V of blocks; of a broadcast, V from all ranks but the last. */
+/* What this rank sends to the others of `ranks` ranks, all or those of its node, where no byte is
+ * sent in vain: of P ranks and V bytes, 2 (P-1)/P V in an allreduce, (P-1)/P V in a reduction to
+ * one or to shares, (P-1) V of blocks; of a broadcast, V from all ranks but the last. */
 uint64_t tw_traffic_least(const tw_collective_call_t *call, int ranks, size_t element);
 
 /* Of a call of which a part goes through the memory of the node, or none. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/bind.c - ranks bind themselves to what their places say: cores and memory, and a CUDA
- * device (wish.c).
+ * transport/comm/bind.c - ranks bind themselves to what their places say: cores and memory, and a
+ * CUDA device (wish.c).
  */
 #include "config.h"
 
@@ -77,8 +77,8 @@ static tw_status_t tw_bind_all(tw_comm_t *comm, int cores, tw_wish_t *wish, int 
     return status == TW_OK && any[1] ? tw_wish_take(comm, wish, device_p) : status;
 }
 
-/* "THINWIRE_DEVICE=2". What another communicator of the context has taken stays: over fewer ranks, the
- * rank's place may be another. */
+/* "THINWIRE_DEVICE=2". What another communicator of the context has taken stays: over fewer ranks,
+ * the rank's place may be another. */
 static void tw_wish_of_setting(const tw_comm_t *comm, tw_wish_t *wish, int device)
 {
     *wish = (tw_wish_t){.device = device, .fixed = device, .setting = true};

@@ -23,7 +23,7 @@
 #define TW_TAG_ROUNDS                                                                              \
     16 /* rounds of an operation that have tags of their own; > the largest window */
 #define TW_TAG_STAGES 8
-#define TW_TAG_SYNC   0 /* of the library's own set-up messages; operations use larger ones         */
+#define TW_TAG_SYNC   0 /* of the library's own set-up messages; operations use larger ones */
 
 #define TW_SYNC_SMALL 1024 /* bytes of a set-up message that passes through the communicator */
 
@@ -92,7 +92,8 @@ static inline void tw_comm_count_sent(tw_comm_t *comm, uint64_t bytes, bool in_n
     *(in_node ? &comm->stats.bytes_memory : &comm->stats.bytes_network) += bytes;
 }
 
-/* The i-th rank to send to, and to receive from; i = 1 .. size-1; the size-th is the rank itself. */
+/* The i-th rank to send to, and to receive from; i = 1 .. size-1; the size-th is the rank
+ * itself. */
 static inline int tw_comm_peer(const tw_comm_t *comm, int i)
 {
     return comm->peers != NULL ? comm->peers[i % comm->size] : (comm->rank + i) % comm->size;
@@ -103,8 +104,9 @@ static inline int tw_comm_source(const tw_comm_t *comm, int i)
     return comm->peers != NULL ? comm->peers[i] : (comm->rank + comm->size - i) % comm->size;
 }
 
-/* tw_comm_create with another table of MPI calls, which must outlive the communicator. prepare, NULL or
- * not, is called before the endpoint is opened, on all ranks; its failure on one is that of all. */
+/* tw_comm_create with another table of MPI calls, which must outlive the communicator. prepare,
+ * NULL or not, is called before the endpoint is opened, on all ranks; its failure on one is that of
+ * all. */
 tw_status_t tw_comm_open(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_Comm parent,
                          tw_status_t (*prepare)(tw_comm_t *comm), tw_comm_t **comm_p);
 
@@ -122,9 +124,10 @@ tw_status_t tw_comm_mpi(tw_comm_t *comm, int mpi_result, const char *call);
 tw_status_t tw_comm_agree(tw_comm_t *comm, tw_status_t mine);
 
 /* Collective: all ranks have memory for operations of `bytes`, or none is told TW_OK. bytes is
- * equal on all ranks, and so is what their calls say of memory. `mine`: what this rank has already found
- * out about a device, and memory of other kinds. When that shape was agreed before, for calls that say
- * the same, there is no communication, and a failure of `mine` kills the communicator: others go on. */
+ * equal on all ranks, and so is what their calls say of memory. `mine`: what this rank has already
+ * found out about a device, and memory of other kinds. When that shape was agreed before, for calls
+ * that say the same, there is no communication, and a failure of `mine` kills the communicator:
+ * others go on. */
 tw_status_t tw_comm_reserve(tw_comm_t *comm, tw_memory_t said, tw_status_t mine, size_t bytes);
 
 /* Collective: a buffer of the pool on every rank, or on none; give it back with tw_pool_put().
@@ -132,9 +135,9 @@ tw_status_t tw_comm_reserve(tw_comm_t *comm, tw_memory_t said, tw_status_t mine,
 tw_status_t tw_comm_agreed_get(tw_comm_t *comm, size_t bytes, void **buffer_p);
 tw_status_t tw_comm_agreed_get_if(tw_comm_t *comm, tw_status_t mine, size_t bytes, void **buffer_p);
 
-/* A copy, from the pool, of what a rank in place sends, for an algorithm that must find it elsewhere:
- * only this rank knows that it is in place. Without memory the communicator is dead, as the others
- * go on. */
+/* A copy, from the pool, of what a rank in place sends, for an algorithm that must find it
+ * elsewhere: only this rank knows that it is in place. Without memory the communicator is dead, as
+ * the others go on. */
 tw_status_t tw_comm_copy_in_place(tw_comm_t *comm, const void *from, size_t bytes, void **copy_p);
 
 /* What THINWIRE_CHECK compares. */

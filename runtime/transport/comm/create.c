@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/create.c - communicators of programs that call the library: bound to their places, and
- * with a thread, where these are wanted.
+ * transport/comm/create.c - communicators of programs that call the library: bound to their places,
+ * and with a thread, where these are wanted.
  */
 #include "config.h"
 
@@ -28,8 +28,8 @@ static void tw_comm_thread_release(tw_comm_t *comm)
     MPI_Comm_free_keyval(&comm->thread_key);
 }
 
-/* MPI_Finalize deletes the attributes of MPI_COMM_SELF before all else: the thread, which calls MPI, ends
- * there, whatever is under way. */
+/* MPI_Finalize deletes the attributes of MPI_COMM_SELF before all else: the thread, which calls
+ * MPI, ends there, whatever is under way. */
 static bool tw_comm_thread_until_finalize(tw_comm_t *comm)
 {
     if (comm->thread_release != NULL) {

@@ -11,8 +11,8 @@
 
 #define TW_MACHINE_RANKS 4096 /* that tw_place() takes */
 
-/* In silence: what CUDA_VISIBLE_DEVICES names, CUDA may know better than the map, and where it is not asked
- * the map is once more. */
+/* In silence: what CUDA_VISIBLE_DEVICES names, CUDA may know better than the map, and where it is
+ * not asked the map is once more. */
 static tw_node_t *tw_machine_describe(const tw_context_t *ctx)
 {
     tw_context_t quiet = {.log = ctx->log};

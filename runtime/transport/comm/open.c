@@ -121,7 +121,8 @@ static void tw_comm_leave_seat(tw_comm_t *comm)
     comm->peers = NULL;
 }
 
-/* In this order: MPI may hold locks while an attribute is deleted, for which the thread would wait. */
+/* In this order: MPI may hold locks while an attribute is deleted, for which the thread would
+ * wait. */
 static void tw_comm_stop_thread(tw_comm_t *comm)
 {
     tw_progress_thread_stop(comm);

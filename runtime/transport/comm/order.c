@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/order.c - what follows from places without a message: the order in which a rank's messages
- * start, and groups of ranks near each other.
+ * transport/comm/order.c - what follows from places without a message: the order in which a rank's
+ * messages start, and groups of ranks near each other.
  */
 #include "config.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/place.c - what topology needs from MPI: how many ranks this machine has, which of them
- * this is, and what each is bound to and sees already. All of them compute the same places from that.
- * Then all ranks tell each other with whom they are near: orders and groups follow without a message.
+ * transport/comm/place.c - what topology needs from MPI: how many ranks this machine has, which of
+ * them this is, and what each is bound to and sees already. All of them compute the same places
+ * from that. Then all ranks tell each other with whom they are near: orders and groups follow
+ * without a message.
  */
 #include "config.h"
 
@@ -79,8 +80,8 @@ static const char *tw_seat_nth(const char *cut, int n)
     return cut;
 }
 
-/* Of several devices the one whose turn it is: where ranks cannot know what the others take, each takes the
- * one of its own number among them. */
+/* Of several devices the one whose turn it is: where ranks cannot know what the others take, each
+ * takes the one of its own number among them. */
 static void tw_seat_pick(tw_seat_facts_t *facts, int turn)
 {
     const int count = tw_seat_cut(facts->devices);
@@ -93,8 +94,8 @@ static void tw_seat_pick(tw_seat_facts_t *facts, int turn)
     }
 }
 
-/* Where ranks have different maps, because of cgroups, none knows what another may use: the launcher has
- * divided the machine, and each rank is placed on its part. */
+/* Where ranks have different maps, because of cgroups, none knows what another may use: the
+ * launcher has divided the machine, and each rank is placed on its part. */
 static void tw_seat_part(const tw_comm_t *comm, tw_comm_seat_t *seat, tw_seat_facts_t *facts)
 {
     for (int r = 0; r < seat->ranks; r++) {
@@ -130,9 +131,10 @@ static void tw_seat_number(tw_comm_seat_t *seat, tw_seat_facts_t *facts)
     }
 }
 
-/* What tw_place() is told of all ranks of the job on this machine, list[]; at[r]: where rank r of the seat
- * stands in it. Ranks outside of the communicator are taken for free ones that see what others do; where
- * there are some, devices are taken in turn, as nobody knows what those are near to. */
+/* What tw_place() is told of all ranks of the job on this machine, list[]; at[r]: where rank r of
+ * the seat stands in it. Ranks outside of the communicator are taken for free ones that see what
+ * others do; where there are some, devices are taken in turn, as nobody knows what those are near
+ * to. */
 static void tw_seat_list(const tw_comm_seat_t *seat, tw_seat_facts_t *facts, int ranks,
                          char *devices, tw_rank_t *list, int *at)
 {
@@ -152,7 +154,8 @@ static void tw_seat_list(const tw_comm_seat_t *seat, tw_seat_facts_t *facts, int
     }
 }
 
-/* Of the places of all ranks of the job those of the seat come to the front, with their devices' numbers. */
+/* Of the places of all ranks of the job those of the seat come to the front, with their devices'
+ * numbers. */
 static tw_status_t tw_seat_keep(tw_comm_seat_t *seat, const tw_seat_facts_t *facts, int ranks,
                                 const int *at)
 {
@@ -203,8 +206,8 @@ static tw_status_t tw_seat_place_all(tw_comm_seat_t *seat, tw_seat_facts_t *fact
     return status;
 }
 
-/* The facts of all ranks of the machine, in their order; *facts_p NULL where one cannot have them. The
- * result is MPI's. */
+/* The facts of all ranks of the machine, in their order; *facts_p NULL where one cannot have them.
+ * The result is MPI's. */
 static int tw_seat_gather(const tw_comm_t *comm, tw_comm_seat_t *seat, MPI_Comm local,
                           const char *devices, tw_seat_facts_t **facts_p)
 {
@@ -284,9 +287,9 @@ static tw_status_t tw_seat_fill(tw_comm_t *comm, tw_comm_seat_t *seat, const cha
     return status;
 }
 
-/* UCX_NET_DEVICES of this rank's place, if every rank has a near network, and all are of one InfiniBand
- * subnet: else a rank's near network may not reach another's, and UCX, which knows, chooses from all.
- * Collective. */
+/* UCX_NET_DEVICES of this rank's place, if every rank has a near network, and all are of one
+ * InfiniBand subnet: else a rank's near network may not reach another's, and UCX, which knows,
+ * chooses from all. Collective. */
 static tw_status_t tw_seat_network(tw_comm_t *comm, const tw_comm_seat_t *seat)
 {
     const tw_place_t *place = tw_seat_place(seat);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/place.h - where the ranks of a communicator are: their places on their machines, who is
- * near whom, and the order of messages and the groups that follow from it.
+ * transport/comm/place.h - where the ranks of a communicator are: their places on their machines,
+ * who is near whom, and the order of messages and the groups that follow from it.
  */
 #ifndef TW_TRANSPORT_COMM_PLACE_H
 #define TW_TRANSPORT_COMM_PLACE_H
@@ -23,17 +23,18 @@ typedef struct tw_comm_seat {
 } tw_comm_seat_t;
 
 /* Place all ranks, anew if they had places; collective. devices: what CUDA counts for this rank
- * (tw_rank_t); NULL: what the map shows. A machine that cannot be described is warned of, and its ranks
- * have no places; the status is that of the communication and of memory. */
+ * (tw_rank_t); NULL: what the map shows. A machine that cannot be described is warned of, and its
+ * ranks have no places; the status is that of the communication and of memory. */
 tw_status_t tw_comm_seat_make(tw_comm_t *comm, const char *devices);
 
-/* seat->peers, from its places and levels: ranks of other machines, because their messages take longest, from
- * the next rank on; then those of this one in the order of exchange. @return TW_OK, TW_ERR_NO_MEMORY. */
+/* seat->peers, from its places and levels: ranks of other machines, because their messages take
+ * longest, from the next rank on; then those of this one in the order of exchange. @return TW_OK,
+ * TW_ERR_NO_MEMORY. */
 tw_status_t tw_seat_order(const tw_comm_t *comm, tw_comm_seat_t *seat);
 
-/* Groups of `group` ranks that are near each other: position[r] is where rank r stands when the groups
- * stand one after another; the same on all ranks. Without places the order of ranks. @return TW_OK,
- * TW_ERR_NO_MEMORY. Local. */
+/* Groups of `group` ranks that are near each other: position[r] is where rank r stands when the
+ * groups stand one after another; the same on all ranks. Without places the order of ranks. @return
+ * TW_OK, TW_ERR_NO_MEMORY. Local. */
 tw_status_t tw_comm_groups(const tw_comm_t *comm, int group, int *position);
 
 /* This rank's place; NULL: none. */

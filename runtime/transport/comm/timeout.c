@@ -3,8 +3,8 @@
  *
  * Only time counts in which this process ran and looked: between two looks that find nothing new an
  * eighth of the limit at most. So a process that was stopped, or a machine that slept, or a program
- * that computed, does not take the ranks that it now waits for to be gone. Nor does time count while this
- * rank's device has work for an operation to do, or work of the caller's in front of it.
+ * that computed, does not take the ranks that it now waits for to be gone. Nor does time count
+ * while this rank's device has work for an operation to do, or work of the caller's in front of it.
  *
  * A rank that is cut off owes us more than those that only wait for it themselves: so all ranks
  * with messages under way are named, those with most of them first.
@@ -28,8 +28,8 @@ void tw_comm_moved(tw_comm_t *comm)
     }
 }
 
-/* Messages to and from other ranks that an operation waits for; in tally[r], where that is not NULL,
- * those of rank r, and one more where the operation waits for data in its memory. */
+/* Messages to and from other ranks that an operation waits for; in tally[r], where that is not
+ * NULL, those of rank r, and one more where the operation waits for data in its memory. */
 static int tw_op_pending(tw_request_t *op, int *tally)
 {
     int sum = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/comm/wish.c - see wish.h.
  *
- * What CUDA counts for a rank is asked only where a rank wants a device: it starts the driver. Whether all
- * goes well is agreed on after each step, so that all ranks leave together; each rank that fails says
- * why. A rank that takes what there is (auto) goes on without a device instead; those who want all or none
- * (alike) go on without one together.
+ * What CUDA counts for a rank is asked only where a rank wants a device: it starts the driver.
+ * Whether all goes well is agreed on after each step, so that all ranks leave together; each rank
+ * that fails says why. A rank that takes what there is (auto) goes on without a device instead;
+ * those who want all or none (alike) go on without one together.
  */
 #include "config.h"
 
@@ -62,7 +62,8 @@ static const char *tw_wish_accepted(const tw_wish_t *wish)
 }
 
 /* Who takes what there is goes on without a device, and says so; by the setting once, not for every
- * communicator. Nobody expects one of a library that has no CUDA; and who wants all or none is told why. */
+ * communicator. Nobody expects one of a library that has no CUDA; and who wants all or none is told
+ * why. */
 static void tw_wish_do_without(const tw_comm_t *comm, tw_wish_t *wish)
 {
     tw_context_t *ctx = comm->ctx;
@@ -79,8 +80,8 @@ static void tw_wish_do_without(const tw_comm_t *comm, tw_wish_t *wish)
                  "%s: %s; computing on the processor", wish->by, wish->why);
 }
 
-/* Where one of those who want all or none has none, none of them has one, and all hear the words of the
- * first. Collective. */
+/* Where one of those who want all or none has none, none of them has one, and all hear the words of
+ * the first. Collective. */
 static tw_status_t tw_wish_alike(tw_comm_t *comm, tw_wish_t *wish)
 {
     const bool  mine              = wish->device == TW_BIND_ALIKE;

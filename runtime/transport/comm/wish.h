@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/wish.h - a rank that wants a CUDA device: asks what there is, starts one, makes it the
- * current one; or says why it has none. For bind.c.
+ * transport/comm/wish.h - a rank that wants a CUDA device: asks what there is, starts one, makes it
+ * the current one; or says why it has none. For bind.c.
  */
 #ifndef TW_TRANSPORT_COMM_WISH_H
 #define TW_TRANSPORT_COMM_WISH_H
@@ -19,12 +19,13 @@ typedef struct tw_wish {
     char devices[TW_SEAT_DEVICES]; /* tw_rank_t.devices                                    */
 } tw_wish_t;
 
-/* What CUDA has for it: count, devices, why. Collective; the same status on all ranks: OK unless one
- * wants a number that it cannot have, which it logs. */
+/* What CUDA has for it: count, devices, why. Collective; the same status on all ranks: OK unless
+ * one wants a number that it cannot have, which it logs. */
 tw_status_t tw_wish_ask(tw_comm_t *comm, tw_wish_t *wish);
 
-/* Start the device of the rank's place, or that of the number, and make it the current one, *device_p;
- * -1: none. Collective; the same status on all ranks. On failure the current device is the one before. */
+/* Start the device of the rank's place, or that of the number, and make it the current one,
+ * *device_p; -1: none. Collective; the same status on all ranks. On failure the current device is
+ * the one before. */
 tw_status_t tw_wish_take(tw_comm_t *comm, tw_wish_t *wish, int *device_p);
 
 #endif /* TW_TRANSPORT_COMM_WISH_H */

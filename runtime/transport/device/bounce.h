@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/device/bounce.h - device memory for algorithms that work in host memory
- * (tw_algorithm_ops_t.host_only, and those in a node's memory where no slots of devices serve, slots.h): the elements themselves are copied to pinned memory before the
- * first round, and what was received back to the device after the last. Nothing waits: the engine
- * polls an event at either end.
+ * (tw_algorithm_ops_t.host_only, and those in a node's memory where no slots of devices serve,
+ * slots.h): the elements themselves are copied to pinned memory before the first round, and what
+ * was received back to the device after the last. Nothing waits: the engine polls an event at
+ * either end.
  *
  * So the algorithm of a call never depends on where a rank's buffers are.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/device/device.h - a communicator's part in a device: whether its MPI takes device memory,
- * streams for copies, memory that is kept and reused, events.
+ * transport/device/device.h - a communicator's part in a device: whether its MPI takes device
+ * memory, streams for copies, memory that is kept and reused, events.
  *
  * Nothing of it exists before the first call with device buffers. It belongs to the device that was
  * current then.
@@ -55,9 +55,9 @@ tw_status_t tw_comm_device_open(struct tw_comm *comm);
 /* Release everything; nothing may be in use. */
 void tw_comm_device_close(struct tw_comm *comm);
 
-/* The communicator's device, if it has one, becomes the current one of this thread, and leave() makes the
- * program's current again: around all that calls the device, but in calls for which the device is
- * current by contract, since they come with buffers. A failure is the caller's to report
+/* The communicator's device, if it has one, becomes the current one of this thread, and leave()
+ * makes the program's current again: around all that calls the device, but in calls for which the
+ * device is current by contract, since they come with buffers. A failure is the caller's to report
  * (tw_staging_failed()); *before_p is set in any case. */
 tw_status_t tw_comm_device_enter(struct tw_comm *comm, int *before_p);
 void        tw_comm_device_leave(struct tw_comm *comm, int before);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/device/slots.c - making the slots in memory of devices, and letting them go.
  *
- * What is shared is an allocation of its own, in whole TW_DEVICE_SHARED: others get nothing else with it.
- * It is released when no rank has it open: ranks close, agree, and then release.
+ * What is shared is an allocation of its own, in whole TW_DEVICE_SHARED: others get nothing else
+ * with it. It is released when no rank has it open: ranks close, agree, and then release.
  */
 #include "config.h"
 
@@ -104,7 +104,8 @@ static tw_status_t tw_slots_give_up(tw_comm_t *comm, tw_device_slots_t *slots)
     return TW_OK;
 }
 
-/* A rank without a device is no reason to do without slots for ever: the call fails, on all ranks. */
+/* A rank without a device is no reason to do without slots for ever: the call fails, on all
+ * ranks. */
 static tw_status_t tw_slots_devices(tw_comm_t *comm)
 {
     const tw_status_t mine   = tw_comm_device_open(comm);

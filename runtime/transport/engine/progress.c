@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/engine/progress.c - the loop that turns complete messages into the next step, and the messages
- * themselves.
+ * transport/engine/progress.c - the loop that turns complete messages into the next step, and the
+ * messages themselves.
  */
 #include "config.h"
 
@@ -181,8 +181,8 @@ bool tw_comm_owes_mpi(const tw_comm_t *comm)
     return false;
 }
 
-/* MPI's own collectives are called in the order of the operations, as on all ranks: not in that in which
- * a device is done with what they send. */
+/* MPI's own collectives are called in the order of the operations, as on all ranks: not in that in
+ * which a device is done with what they send. */
 static bool tw_op_in_turn(const tw_request_t *op)
 {
     for (const tw_request_t *before = op->comm->running; op->poll != NULL && before != op;
@@ -194,7 +194,8 @@ static bool tw_op_in_turn(const tw_request_t *op)
     return true;
 }
 
-/* Everything that can move in one operation; idle lanes take the next rounds, in order: all lanes, or one. */
+/* Everything that can move in one operation; idle lanes take the next rounds, in order: all lanes,
+ * or one. */
 static tw_status_t tw_op_advance(tw_request_t *op, int lanes, bool *moved_p)
 {
     tw_status_t status = TW_OK;
@@ -227,9 +228,9 @@ static tw_status_t tw_op_enter(const tw_request_t *op, bool *entered_p, int *bef
                              "becoming current");
 }
 
-/* The oldest operation has the link: while it has rounds to begin, each behind it has one under way, since other
- * ranks may be further with that. So operations end in the order of their starts, not all at the end of
- * the last, and fewer messages wait in queues. */
+/* The oldest operation has the link: while it has rounds to begin, each behind it has one under
+ * way, since other ranks may be further with that. So operations end in the order of their starts,
+ * not all at the end of the last, and fewer messages wait in queues. */
 void tw_comm_progress(tw_comm_t *comm, bool *moved_p)
 {
     tw_request_t **at    = &comm->running;

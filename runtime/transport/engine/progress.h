@@ -11,12 +11,12 @@
 /* Something moved just now, or a wait begins. */
 void tw_comm_moved(tw_comm_t *comm);
 
-/* A look has found nothing that moved: has that gone on for THINWIRE_TIMEOUT, as far as this process
- * looked? The one clock of all waits of the transport. */
+/* A look has found nothing that moved: has that gone on for THINWIRE_TIMEOUT, as far as this
+ * process looked? The one clock of all waits of the transport. */
 bool tw_comm_timed_out(tw_comm_t *comm);
 
-/* Does an operation wait for a device before it calls MPI's own collective? Whoever calls another one of the
- * communicator's does so after that, as on ranks whose device was faster. */
+/* Does an operation wait for a device before it calls MPI's own collective? Whoever calls another
+ * one of the communicator's does so after that, as on ranks whose device was faster. */
 bool tw_comm_owes_mpi(const tw_comm_t *comm);
 
 /* Advance everything once; give the core away where nothing moved; die after THINWIRE_TIMEOUT. */

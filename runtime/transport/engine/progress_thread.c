@@ -23,9 +23,10 @@
 
 #define TW_PASSES 1 /* without success before a nap: MPI may give the core away in each */
 
-/* Nanoseconds of a nap. While operations are outstanding the first; then as long as all naps since something moved,
- * so that a message is seen after at most twice the time it took; until the longest. Shorter ones (a quarter of
- * all) end no step sooner, and cost a third more processor time. */
+/* Nanoseconds of a nap. While operations are outstanding the first; then as long as all naps since
+ * something moved, so that a message is seen after at most twice the time it took; until the
+ * longest. Shorter ones (a quarter of all) end no step sooner, and cost a third more processor
+ * time. */
 #define TW_NAP_FIRST 10000U
 #define TW_NAP_MOST  500000U
 /* While only the endpoint is looked after: after the last call, and the longest. */

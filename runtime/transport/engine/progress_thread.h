@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/engine/progress_thread.h - a thread of a communicator that moves messages while its user computes.
+ * transport/engine/progress_thread.h - a thread of a communicator that moves messages while its
+ * user computes.
  *
  * Without one (the default) nothing here costs more than a look at a pointer. With one, every call
  * on the communicator holds its lock from tw_comm_enter() to tw_comm_leave(); a call that waits
@@ -35,8 +36,8 @@ void tw_progress_thread_notice(tw_progress_thread_t *thread);
 /* Does it advance operations? */
 bool tw_progress_thread_whole(const tw_progress_thread_t *thread);
 
-/* Sleep, and leave the lock to others, until an operation has ended or so many nanoseconds are over. The
- * caller is inside once, and the thread is whole. */
+/* Sleep, and leave the lock to others, until an operation has ended or so many nanoseconds are
+ * over. The caller is inside once, and the thread is whole. */
 void tw_progress_thread_await(tw_progress_thread_t *thread, uint64_t most_ns);
 
 /* An operation has started; called inside. */

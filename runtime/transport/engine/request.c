@@ -102,7 +102,8 @@ static tw_status_t tw_request_begin(tw_request_t *op)
     return TW_OK;
 }
 
-/* What can be done at once is left to the progress thread, if there is one and the call does not wait. */
+/* What can be done at once is left to the progress thread, if there is one and the call does not
+ * wait. */
 static tw_status_t tw_request_go(tw_request_t *op, bool waits)
 {
     tw_comm_t        *comm   = op->comm;

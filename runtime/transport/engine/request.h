@@ -41,9 +41,9 @@
  * many ranks fragments become smaller than THINWIRE_CHUNK. */
 #define TW_LANE_BUDGET ((size_t)32 << 20)
 
-/* Fragments in device memory are so many times as long as in the host's: what launches, copies and events
- * of one cost does not depend on its length, 70 us between two ranks that share an H100, where fragments
- * of 256 KiB of codes took 0.4 of the time of those of 64 KiB. */
+/* Fragments in device memory are so many times as long as in the host's: what launches, copies and
+ * events of one cost does not depend on its length, 70 us between two ranks that share an H100,
+ * where fragments of 256 KiB of codes took 0.4 of the time of those of 64 KiB. */
 #define TW_DEVICE_TIMES ((size_t)4)
 
 struct tw_collective_call;
@@ -67,15 +67,16 @@ typedef struct tw_algorithm_ops {
     /* Local work between stages; posts the messages of lane->stage, if that is below stages. */
     tw_status_t (*step)(tw_request_t *op, tw_lane_t *lane);
     /* Optional: is what lane->stage waits for, apart from messages, there? Else *peer_p is a rank
-     * that it waits for. An algorithm that has it uses the memory of its node, by tw_lane_room() and
-     * its like: as many rounds on all ranks. */
+     * that it waits for. An algorithm that has it uses the memory of its node, by tw_lane_room()
+     * and its like: as many rounds on all ranks. */
     bool (*ready)(tw_request_t *op, tw_lane_t *lane, int *peer_p);
     /* Its steps touch elements or codes themselves, not only by tw_op_ and tw_lane_. */
     bool host_only;
-    /* op->rounds, arrays, and own_first and own_count where it encodes sums: the interval of the second
-     * residual, this rank's share where tw_reduction_encode_sum() is used. send and recv are set, in
-     * place to the same: a round may write only what it or an earlier one has read in stage 0, or what
-     * no other round reads. What is sent from where it lies is read until that stage is complete. */
+    /* op->rounds, arrays, and own_first and own_count where it encodes sums: the interval of the
+     * second residual, this rank's share where tw_reduction_encode_sum() is used. send and recv are
+     * set, in place to the same: a round may write only what it or an earlier one has read in stage
+     * 0, or what no other round reads. What is sent from where it lies is read until that stage is
+     * complete. */
     void (*fill)(tw_request_t *op, const struct tw_collective_call *call);
 } tw_algorithm_ops_t;
 
@@ -193,10 +194,10 @@ void tw_comm_progress(tw_comm_t *comm, bool *moved_p);
 
 /* Post a message that completes stage `stage` of this lane's round; size 0 sends nothing. The tag
  * names the stage in which the receiver waits for it, which for sends is tag_stage. `values` is the
- * number of values in it, for the counters. `stage` is this one or a later one: earlier ones are not
- * looked at any more. Both ends know the size; several between two ranks in one stage match in the
- * order of posting; there is room for 2 P in a stage, each of a slot's bytes. `bytes` lies in the
- * lane's slots or is what tw_lane_codes() gave, since device memory is staged by slot. */
+ * number of values in it, for the counters. `stage` is this one or a later one: earlier ones are
+ * not looked at any more. Both ends know the size; several between two ranks in one stage match in
+ * the order of posting; there is room for 2 P in a stage, each of a slot's bytes. `bytes` lies in
+ * the lane's slots or is what tw_lane_codes() gave, since device memory is staged by slot. */
 tw_status_t tw_lane_send(tw_request_t *op, tw_lane_t *lane, int stage, int tag_stage,
                          const void *bytes, size_t size, int peer, size_t values);
 tw_status_t tw_lane_recv(tw_request_t *op, tw_lane_t *lane, int stage, void *bytes, size_t size,
@@ -215,13 +216,14 @@ static inline size_t tw_lane_fragment(const tw_request_t *op, const tw_lane_t *l
     return start >= length ? 0 : length - start < op->chunk ? length - start : op->chunk;
 }
 
-/* ---- algorithms in a node's memory: on the host, or in slots of the devices (op->device) ------- */
+/* ---- algorithms in a node's memory: on the host, or in slots of the devices (op->device)
+ * ------- */
 
 /* Where a rank of our node has what it puts there for this lane's round. We write our own. */
 uint8_t *tw_lane_room(const tw_request_t *op, const tw_lane_t *lane, int local);
 
-/* What our room holds by the work of this step is there, as phase `phase`: said to the node's ranks when it
- * is. We have taken from the others all that we want. */
+/* What our room holds by the work of this step is there, as phase `phase`: said to the node's ranks
+ * when it is. We have taken from the others all that we want. */
 void tw_lane_raise(tw_request_t *op, tw_lane_t *lane, unsigned phase);
 void tw_lane_done(tw_request_t *op, tw_lane_t *lane);
 
@@ -267,11 +269,11 @@ void tw_op_decode_combine(tw_request_t *op, const tw_lane_t *lane, const void *c
 void tw_average(const tw_dtype_row_t *type, int ranks, size_t n, void *values);
 /* Codes from one place of a lane to another; elements, from anywhere to anywhere. */
 void tw_op_copy(tw_request_t *op, void *codes, const void *from, size_t bytes);
-/* Elements: out[i] = a[i] combined with b[i], whatever the caller's floating-point mode. out may be a, and is
- * memory of this rank; a and b may lie in other ranks' rooms. */
+/* Elements: out[i] = a[i] combined with b[i], whatever the caller's floating-point mode. out may be
+ * a, and is memory of this rank; a and b may lie in other ranks' rooms. */
 void tw_op_combine(tw_request_t *op, const void *a, const void *b, size_t n, void *out);
-/* The end of the reduction: values[i] = fl(values[i] / ranks) where it divides, whatever the caller's
- * floating-point mode. */
+/* The end of the reduction: values[i] = fl(values[i] / ranks) where it divides, whatever the
+ * caller's floating-point mode. */
 void tw_op_average(tw_request_t *op, size_t n, void *values);
 
 #endif /* TW_TRANSPORT_ENGINE_REQUEST_H */

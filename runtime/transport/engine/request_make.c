@@ -28,9 +28,9 @@ typedef struct tw_lane_layout {
 } tw_lane_layout_t;
 
 /* Are the caller's buffers what the device works on? A host pointer that was said to be device
- * memory, and buffers of both kinds in one call, are errors of the caller's, and so is another device
- * than before. That this rank has none is found out here, and told to the others with what it has of
- * memory: *mine_p. */
+ * memory, and buffers of both kinds in one call, are errors of the caller's, and so is another
+ * device than before. That this rank has none is found out here, and told to the others with what
+ * it has of memory: *mine_p. */
 static tw_status_t tw_device_check(tw_comm_t *comm, const tw_request_shape_t *shape,
                                    const tw_codec_t *codec, tw_status_t *mine_p)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/feedback/feedback_file.c - residuals of all ranks in a stream, and back on any number of ranks.
+ * transport/feedback/feedback_file.c - residuals of all ranks in a stream, and back on any number
+ * of ranks.
  *
  * Layout: docs/wire-format.md, "Feedback stream". Rank 0 alone touches the stream; vectors pass
  * through it in pieces, so it needs no memory for all of them. The checksum at the end covers every
@@ -17,7 +18,7 @@
 #include "runtime/transport/feedback/feedback.h"
 
 #define TW_FILE_MAGIC      "TWFEEDB1"
-#define TW_FILE_HEADER     (8 + 4 + 4 + 8 + TW_FEEDBACK_NAME_MAX) /* magic, dtype, ranks, count, name */
+#define TW_FILE_HEADER     (8 + 4 + 4 + 8 + TW_FEEDBACK_NAME_MAX) /* magic, type, ranks, count, ... */
 #define TW_FILE_RANK       16                /* second_first, second_count       */
 #define TW_FILE_PIECE      ((size_t)1 << 18) /* bytes, a multiple of 8           */
 #define TW_FILE_MOST_RANKS 16777216u

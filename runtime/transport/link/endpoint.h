@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/link/endpoint.h - how the messages of operations travel: one small table of functions per
- * way.
+ * transport/link/endpoint.h - how the messages of operations travel: one small table of functions
+ * per way.
  *
  * The engine posts messages in batches (all that a stage of a lane waits for) and asks whether a
  * batch is complete. A batch lies in the operation's own memory, so a message costs no allocation;
@@ -49,7 +49,8 @@ typedef struct tw_endpoint_ops {
     tw_status_t (*progress)(tw_comm_t *comm);
 
     /* Will everything that was sent arrive even if nobody calls progress? An endpoint that may have
-     * to say no starts the communicator's progress thread (progress_thread.h), which then goes on. */
+     * to say no starts the communicator's progress thread (progress_thread.h), which then goes
+     * on. */
     bool (*idle)(tw_comm_t *comm);
 
     /* Does it take device memory? 1, 0; -1: it does not say. Local. */

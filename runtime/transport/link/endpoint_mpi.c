@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/link/endpoint_mpi.c - messages by MPI_Isend and MPI_Irecv on the communicator's duplicate.
+ * transport/link/endpoint_mpi.c - messages by MPI_Isend and MPI_Irecv on the communicator's
+ * duplicate.
  *
- * All messages of all operations are tested in one call: each makes MPI move all of them, which over TCP
- * is a system call, and there may be dozens of lanes. MPI keeps what it has taken moving from every
- * other call into it: it is always idle.
+ * All messages of all operations are tested in one call: each makes MPI move all of them, which
+ * over TCP is a system call, and there may be dozens of lanes. MPI keeps what it has taken moving
+ * from every other call into it: it is always idle.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/link/mpi_ops.c - the default table. With what uses it (create.c, bind.c) it is all of the
- * transport that needs MPI's functions when it is linked.
+ * transport/link/mpi_ops.c - the default table. With what uses it (create.c, bind.c) it is all of
+ * the transport that needs MPI's functions when it is linked.
  */
 #include "config.h"
 

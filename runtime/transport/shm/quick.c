@@ -134,8 +134,8 @@ static tw_status_t tw_quick_publish(tw_patience_t *p, uint64_t ticket, const voi
     return status;
 }
 
-/* recv = what all are combined to in rank order; the own contribution is taken from its slot, as recv may be where
- * it came from. */
+/* recv = what all are combined to in rank order; the own contribution is taken from its slot, as
+ * recv may be where it came from. */
 static tw_status_t tw_quick_combine(tw_patience_t *p, uint64_t ticket, void *recv, size_t n,
                                     const tw_dtype_row_t *type, tw_combination_t combination)
 {

@@ -48,7 +48,8 @@ size_t tw_node_quick(const tw_comm_t *comm, const tw_how_t *how);
  * free; stage s, all have raised phase s. */
 bool tw_node_exchange_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p);
 
-/* May long blocks be read where they are? tw_node_identity() does not say no, the segment is there. */
+/* May long blocks be read where they are? tw_node_identity() does not say no, the segment is
+ * there. */
 static inline bool tw_node_reads(const tw_comm_t *comm, size_t bytes)
 {
     return comm->node.reads && bytes > TW_FETCH_MIN;

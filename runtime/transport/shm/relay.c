@@ -146,7 +146,8 @@ bool tw_relay_bcast(tw_comm_t *comm, uint64_t ticket, int root, size_t bytes, vo
            tw_relay_take(comm, ticket, root, bytes, block);
 }
 
-/* ---- alltoall: a piece for every rank, in one half of the slot and then in the other ---------- */
+/* ---- alltoall: a piece for every rank, in one half of the slot and then in the other
+ * ---------- */
 
 /* Bytes of each block in a half: the same on all ranks. */
 static size_t tw_relay_piece(const tw_segment_t *node)

@@ -13,9 +13,9 @@
  *                address; 4: not all, as a read failed. When all have raised one of these, and
  *                somebody 3 or 4, all copy for all.
  *
- * What all do follows from flags that all see, so ranks that take the quick ways (quick.h) and those
- * that have requests do the same. A rank that has had to copy remembers it (`unreadable`), and tells no
- * address any more: its readers then say at once that they could not read.
+ * What all do follows from flags that all see, so ranks that take the quick ways (quick.h) and
+ * those that have requests do the same. A rank that has had to copy remembers it (`unreadable`),
+ * and tells no address any more: its readers then say at once that they could not read.
  */
 #ifndef TW_TRANSPORT_SHM_RELAY_H
 #define TW_TRANSPORT_SHM_RELAY_H

@@ -17,7 +17,8 @@
  * Where the system allows it (process_vm_readv), long blocks are not copied through slots: their
  * owner puts its address there, and the others read its memory, or say that they cannot (relay.h).
  *
- * Flags, low and pieces are C11 atomics: stored with release after the data, loaded with acquire before it.
+ * Flags, low and pieces are C11 atomics: stored with release after the data, loaded with acquire
+ * before it.
  */
 #ifndef TW_TRANSPORT_SHM_SEGMENT_H
 #define TW_TRANSPORT_SHM_SEGMENT_H

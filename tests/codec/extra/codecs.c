@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/codec/extra/codecs.c - the codecs, and one more: linked in the place of runtime/codec/codecs.c, so that
- * every test that goes through the list shows what a new codec gets by its table and one line.
+ * tests/codec/extra/codecs.c - the codecs, and one more: linked in the place of
+ * runtime/codec/codecs.c, so that every test that goes through the list shows what a new codec gets
+ * by its table and one line.
  */
 #include "config.h"
 

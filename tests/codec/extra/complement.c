@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/codec/extra/complement.c - a codec for tests only, made by the steps of CONTRIBUTING.md: the complement of
- * an element's bits, little-endian, as many bytes as it has; `complement:top` keeps the sign bit as it is. Every bit pattern
- * survives. It has no kernels but the scalar ones, none for devices, and offers itself to nobody.
+ * tests/codec/extra/complement.c - a codec for tests only, made by the steps of CONTRIBUTING.md:
+ * the complement of an element's bits, little-endian, as many bytes as it has; `complement:top`
+ * keeps the sign bit as it is. Every bit pattern survives. It has no kernels but the scalar ones,
+ * none for devices, and offers itself to nobody.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/bind.c - ranks and their devices by the library's own code for CUDA: what each takes of what
- * CUDA shows it, and every way in which there is none. Each failure is on one rank alone: with a number that
- * rank says why in one line and all leave; with auto it goes on without; for all or none all do, and know
- * why. No rank waits, and no current device changes.
+ * tests/gpu/standin/bind.c - ranks and their devices by the library's own code for CUDA: what each
+ * takes of what CUDA shows it, and every way in which there is none. Each failure is on one rank
+ * alone: with a number that rank says why in one line and all leave; with auto it goes on without;
+ * for all or none all do, and know why. No rank waits, and no current device changes.
  *
  * On the stand-in GPU n has bus n + 1, so GPUs 2 to 5 are the first four of tests/topology/s4.xml.
  */
@@ -50,7 +50,8 @@ static void end(tw_comm_t *comm, tw_context_t *ctx)
     close_comm(comm, ctx);
 }
 
-/* ---- who takes which --------------------------------------------------------------------------- */
+/* ---- who takes which
+ * --------------------------------------------------------------------------- */
 
 /* auto: device_of GPU gpu_of; shared: do some ranks have the same? */
 static void takes(const char *visible, int device, int gpu, int shared)
@@ -112,7 +113,8 @@ static void none_visible(void)
     }
 }
 
-/* ---- none can be had --------------------------------------------------------------------------- */
+/* ---- none can be had
+ * --------------------------------------------------------------------------- */
 
 static const struct failure {
     const char *call; /* that fails; NULL: the driver is of this version */
@@ -218,8 +220,8 @@ static void none_on_one_rank(void)
     end(comm, ctx);
 }
 
-/* The device starts, and cannot be made the current one: all have the one before again. The only one is
- * current already. */
+/* The device starts, and cannot be made the current one: all have the one before again. The only
+ * one is current already. */
 static void not_current(void)
 {
     tw_context_t *ctx;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/core.h - what the stand-ins of the three libraries share; it is in the one of the
- * driver (libcuda.so.1). Everything but standin_enter() is called between it and standin_leave().
+ * tests/gpu/standin/core.h - what the stand-ins of the three libraries share; it is in the one of
+ * the driver (libcuda.so.1). Everything but standin_enter() is called between it and
+ * standin_leave().
  */
 #ifndef TW_TESTS_GPU_STANDIN_CORE_H
 #define TW_TESTS_GPU_STANDIN_CORE_H
@@ -14,14 +15,15 @@
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-/* The beginning of every function of the libraries: takes the lock, counts the call, and says how it
- * has to end before it has begun: 0 (go on), what standin_fail() wants, or, where the current device
- * is broken, `broken` (0: that does not matter; -1: the device's own error). */
+/* The beginning of every function of the libraries: takes the lock, counts the call, and says how
+ * it has to end before it has begun: 0 (go on), what standin_fail() wants, or, where the current
+ * device is broken, `broken` (0: that does not matter; -1: the device's own error). */
 int standin_enter(const char *call, int broken);
 /* The end of it: returns the error. */
 int standin_leave(int error);
 
-/* The error with which the work of this call has to fail on the device, if it has to; only asked once. */
+/* The error with which the work of this call has to fail on the device, if it has to; only asked
+ * once. */
 int standin_late(void);
 
 /* While a function of the program runs. */
@@ -63,7 +65,8 @@ void standin_break(int device, int error);
 extern int standin_gpu[STANDIN_DEVICES]; /* of the machine, by device */
 extern int standin_driver;               /* its version; 0: there is none */
 
-/* Which of a machine's GPUs the text of CUDA_VISIBLE_DEVICES (NULL: all) shows, in its order; returns how many. */
+/* Which of a machine's GPUs the text of CUDA_VISIBLE_DEVICES (NULL: all) shows, in its order;
+ * returns how many. */
 int standin_visible(int gpus, const char *visible);
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -95,8 +98,8 @@ void              standin_release(standin_memory_t *memory);
 void              standin_release_all(int device);
 standin_memory_t *standin_memory_of(const void *p); /* freed or not; NULL: of nobody here */
 
-/* Where n bytes at p really are, if they are memory that the device may use, pinned memory of the host
- * included if `host`. NULL, and a finding about `what`, if they are not. */
+/* Where n bytes at p really are, if they are memory that the device may use, pinned memory of the
+ * host included if `host`. NULL, and a finding about `what`, if they are not. */
 uint8_t *standin_bytes(const char *what, const void *p, size_t n, size_t align, int device,
                        bool host);
 
@@ -116,7 +119,8 @@ extern bool standin_peers[STANDIN_DEVICES][STANDIN_DEVICES];
 void standin_open(const void *p);
 void standin_close(const void *p);
 
-/* ---- host memory that a pending copy uses ----------------------------------------------------- */
+/* ---- host memory that a pending copy uses
+ * ----------------------------------------------------- */
 
 typedef struct standin_hold standin_hold_t;
 
@@ -179,22 +183,23 @@ struct CUstream_st {
     standin_task_t     *first, **last;
 };
 
-/* What a handle names, of the current device for the default streams. NULL, and a finding: nothing. */
+/* What a handle names, of the current device for the default streams. NULL, and a finding:
+ * nothing. */
 struct CUstream_st *standin_stream(cudaStream_t handle);
 struct CUstream_st *standin_stream_create(bool blocking);
 void                standin_stream_destroy(struct CUstream_st *stream);
 
-/* Put work on a stream: run(a copy of the bytes at arg), which uses memory at uses[0 .. n), n <= 8; host: it is
- * a function of the program. Where the stream is captured it becomes a piece of that, and may run any number
- * of times, also never. */
+/* Put work on a stream: run(a copy of the bytes at arg), which uses memory at uses[0 .. n), n <= 8;
+ * host: it is a function of the program. Where the stream is captured it becomes a piece of that,
+ * and may run any number of times, also never. */
 void standin_put(struct CUstream_st *stream, int (*run)(void *arg, bool dead), const void *arg,
                  size_t bytes, const void *const *uses, size_t n, bool host);
 
 /* Those of a device that the program has made, and its events. */
 void standin_streams_destroy_all(int device);
 
-/* Until nothing is left on it; until nothing on any stream uses the memory; until nothing is left on
- * the device. */
+/* Until nothing is left on it; until nothing on any stream uses the memory; until nothing is left
+ * on the device. */
 void standin_finish(struct CUstream_st *stream);
 void standin_finish_uses(const standin_memory_t *memory);
 void standin_finish_device(int device);
@@ -222,7 +227,8 @@ void               standin_event_finish(const struct CUevent_st *event);
 bool               standin_event_recorded(const struct CUevent_st *event);
 double             standin_event_time(const struct CUevent_st *event); /* milliseconds */
 
-/* ---- handles and descriptors ------------------------------------------------------------------ */
+/* ---- handles and descriptors
+ * ------------------------------------------------------------------ */
 
 /* Zeros. kind: of the list of leaks; always the same string. */
 void *standin_object_create(const char *kind, size_t bytes);

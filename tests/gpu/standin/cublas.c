@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/cublas.c - cuBLAS: the rules of its documents for arguments, and the plainest loops.
+ * tests/gpu/standin/cublas.c - cuBLAS: the rules of its documents for arguments, and the plainest
+ * loops.
  *
- * Sums are taken in ascending order in float; the math mode changes nothing. The beginning of a workspace
- * that was set is overwritten by every product.
+ * Sums are taken in ascending order in float; the math mode changes nothing. The beginning of a
+ * workspace that was set is overwritten by every product.
  */
 #include "config.h"
 
@@ -221,7 +222,8 @@ const char *cublasGetStatusString(cublasStatus_t status)
 
 /* ---- products ------------------------------------------------------------------------------- */
 
-/* c(m, n) = alpha a(m, k) b(k, n) + beta c, where element (i, j) of each is at i * down + j * across. */
+/* c(m, n) = alpha a(m, k) b(k, n) + beta c, where element (i, j) of each is at i * down + j *
+ * across. */
 typedef struct standin_matrix {
     const float *at;
     long         down, across, first; /* first: of element (0, 0) */

@@ -6,8 +6,8 @@
 
 #include "tests/gpu/standin/core.h"
 
-/* The beginning and the end of every function; the latter keeps the thread's last error. enter_any():
- * of one that works without a device, and where one is broken. */
+/* The beginning and the end of every function; the latter keeps the thread's last error.
+ * enter_any(): of one that works without a device, and where one is broken. */
 cudaError_t standin_cuda_enter(const char *call);
 cudaError_t standin_cuda_enter_any(const char *call);
 cudaError_t standin_cuda_leave(cudaError_t error);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/cudart_graphs.c - the runtime: work of one stream that is captured in the place of being done, as a
- * graph of one piece after another, and launched as often as wanted. Kernels and functions of libraries can be captured;
- * copies and events, which these graphs do not need, are findings.
+ * tests/gpu/standin/cudart_graphs.c - the runtime: work of one stream that is captured in the place
+ * of being done, as a graph of one piece after another, and launched as often as wanted. Kernels
+ * and functions of libraries can be captured; copies and events, which these graphs do not need,
+ * are findings.
  */
 #include "config.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/gpu/standin/cudart_memory.c - the runtime: memory and copies.
  *
- * When a copy is done, as the runtime's documents have it ("API synchronization behavior"): one that
- * names host memory that is not pinned may wait, or take the bytes at once, or leave all for later; by
- * lot. cudaMemcpy() waits, but not for a copy from device memory to device memory.
+ * When a copy is done, as the runtime's documents have it ("API synchronization behavior"): one
+ * that names host memory that is not pinned may wait, or take the bytes at once, or leave all for
+ * later; by lot. cudaMemcpy() waits, but not for a copy from device memory to device memory.
  */
 #include "config.h"
 
@@ -54,8 +54,8 @@ cudaError_t cudaMallocManaged(void **devPtr, size_t size, unsigned int flags)
     return allocate(__func__, STANDIN_MANAGED, devPtr, size);
 }
 
-/* The runtime may wait for all work where memory is released; here it waits for the work that uses it, and for
- * host memory, of which the documents say nothing, such work is a finding. */
+/* The runtime may wait for all work where memory is released; here it waits for the work that uses
+ * it, and for host memory, of which the documents say nothing, such work is a finding. */
 static cudaError_t release(const char *call, void *p, bool host)
 {
     cudaError_t       error = standin_cuda_enter(call);

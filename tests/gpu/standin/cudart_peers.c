@@ -123,7 +123,8 @@ cudaError_t cudaIpcOpenMemHandle(void **devPtr, cudaIpcMemHandle_t handle, unsig
     return standin_cuda_leave(error);
 }
 
-/* A broken device lets go of it, too, and says that it is broken: what it had open, nothing can use any more. */
+/* A broken device lets go of it, too, and says that it is broken: what it had open, nothing can use
+ * any more. */
 cudaError_t cudaIpcCloseMemHandle(void *devPtr)
 {
     cudaError_t       error  = standin_cuda_enter(__func__);

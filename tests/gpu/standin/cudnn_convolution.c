@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/gpu/standin/cudnn_convolution.c - cuDNN: convolutions, by their definition.
  *
- * Which algorithms there are for a case, and how much workspace each needs, is made up, but so that programs have
- * to ask. Algorithms that cuDNN calls non-deterministic add in an order that is drawn by lot.
+ * Which algorithms there are for a case, and how much workspace each needs, is made up, but so that
+ * programs have to ask. Algorithms that cuDNN calls non-deterministic add in an order that is drawn
+ * by lot.
  */
 #include "config.h"
 
@@ -213,7 +214,8 @@ cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(
     return standin_cudnn_leave(status);
 }
 
-/* Find measures, and returns by rising time: an order drawn by lot. It may use the device, and memory of it. */
+/* Find measures, and returns by rising time: an order drawn by lot. It may use the device, and
+ * memory of it. */
 #define FIND                                                                                       \
     for (int i = 0; i < got && perf[i].status == CUDNN_STATUS_SUCCESS; i++) {                      \
         const int other = (int)standin_lot((unsigned)i + 1);                                       \
@@ -323,8 +325,8 @@ static void add_to(double *sum, double product, bool rounded)
     }
 }
 
-/* For each product x * w that belongs to an element of y: out += the two others' product, `out` being the one that is
- * computed. */
+/* For each product x * w that belongs to an element of y: out += the two others' product, `out`
+ * being the one that is computed. */
 static void convolve(const standin_layer_t *l, standin_direction_t way, const standin_case_t *k,
                      const float *x, const float *w, const float *y, double *out)
 {

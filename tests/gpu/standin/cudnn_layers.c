@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/cudnn_layers.c - cuDNN: pooling, activations, LRN, softmax, addition, by their definitions.
+ * tests/gpu/standin/cudnn_layers.c - cuDNN: pooling, activations, LRN, softmax, addition, by their
+ * definitions.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/driver.c - the functions of the driver that thinwire looks for. Each device has one
- * context, its primary one; what a thread has pushed and not popped is a leak, as is what was retained and
- * not released.
+ * tests/gpu/standin/driver.c - the functions of the driver that thinwire looks for. Each device has
+ * one context, its primary one; what a thread has pushed and not popped is a leak, as is what was
+ * retained and not released.
  */
 #include "config.h"
 
@@ -58,8 +58,8 @@ static int attribute_of(const standin_memory_t *m, int attribute, void *data)
     }
 }
 
-/* A thread without a context is not told that an address is unknown. The documents leave it open which of the two
- * errors it gets; some drivers have given this one. */
+/* A thread without a context is not told that an address is unknown. The documents leave it open
+ * which of the two errors it gets; some drivers have given this one. */
 int cuPointerGetAttribute(void *data, int attribute, unsigned long long pointer)
 {
     int                     error = standin_enter(__func__, 0);

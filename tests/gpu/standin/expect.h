@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/expect.h - what the stand-in's own tests expect of a call: that it succeeds, or that it is refused
- * and the stand-in says why.
+ * tests/gpu/standin/expect.h - what the stand-in's own tests expect of a call: that it succeeds, or
+ * that it is refused and the stand-in says why.
  */
 #ifndef TW_TESTS_GPU_STANDIN_EXPECT_H
 #define TW_TESTS_GPU_STANDIN_EXPECT_H

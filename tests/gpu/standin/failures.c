@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/failures.c - a collective on device memory, of whose allocations each fails once: all ranks are
- * told, it works afterwards, and nothing is left. Then work fails on the device. And what the driver is asked.
+ * tests/gpu/standin/failures.c - a collective on device memory, of whose allocations each fails
+ * once: all ranks are told, it works afterwards, and nothing is left. Then work fails on the
+ * device. And what the driver is asked.
  */
 #include "config.h"
 
@@ -70,8 +71,8 @@ static void each_allocation_fails(void)
     }
 }
 
-/* A handle that is not given, memory that cannot be opened, or none for the slots, on the last rank: all ranks'
- * elements go through the host instead, whoever had opened what. */
+/* A handle that is not given, memory that cannot be opened, or none for the slots, on the last
+ * rank: all ranks' elements go through the host instead, whoever had opened what. */
 static void nothing_is_shared(void)
 {
     static const char *const calls[]  = {"cudaIpcGetMemHandle", "cudaIpcOpenMemHandle",

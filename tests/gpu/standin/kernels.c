@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/kernels.c - thinwire's kernels for the stand-in: compiled for the host, run thread by
- * thread (tests/gpu/emulate.c). Part of every program that has runtime/codec/cuda compiled against the
- * stand-in's headers.
+ * tests/gpu/standin/kernels.c - thinwire's kernels for the stand-in: compiled for the host, run
+ * thread by thread (tests/gpu/emulate.c). Part of every program that has runtime/codec/cuda
+ * compiled against the stand-in's headers.
  */
 #include "config.h"
 

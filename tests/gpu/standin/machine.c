@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/gpu/standin/machine.c - which GPUs of the machine are a process's devices: as CUDA reads
- * CUDA_VISIBLE_DEVICES. GPU n has the UUID "GPU-0000000n", and each of its parts (MIG) a name that begins with
- * "MIG-0000000n" or, as older drivers have it, "MIG-GPU-0000000n/".
+ * CUDA_VISIBLE_DEVICES. GPU n has the UUID "GPU-0000000n", and each of its parts (MIG) a name that
+ * begins with "MIG-0000000n" or, as older drivers have it, "MIG-GPU-0000000n/".
  */
 #include "config.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/gpu/standin/memory.c - memory mapped twice: where it is shown, and where its bytes are.
  *
- * Device memory is shown where nobody may touch it but a kernel that runs. It begins at a multiple of 256
- * and ends as near as that allows to a page that nobody may touch; the bytes between are looked at after
- * each kernel and at the release. What was released stays reserved for a while, so that uses of it are
- * seen. Pinned memory is shown where the host may touch it, but not whole pages that a pending copy
- * writes to, nor write pages that one reads.
+ * Device memory is shown where nobody may touch it but a kernel that runs. It begins at a multiple
+ * of 256 and ends as near as that allows to a page that nobody may touch; the bytes between are
+ * looked at after each kernel and at the release. What was released stays reserved for a while, so
+ * that uses of it are seen. Pinned memory is shown where the host may touch it, but not whole pages
+ * that a pending copy writes to, nor write pages that one reads.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/objects.c - handles and descriptors. Those that are gone are kept, so that their addresses never
- * come again and a use of one is seen.
+ * tests/gpu/standin/objects.c - handles and descriptors. Those that are gone are kept, so that
+ * their addresses never come again and a use of one is seen.
  */
 #include "config.h"
 

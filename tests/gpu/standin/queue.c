@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/queue.c - streams are queues of work, which is done as late as may be: when somebody
- * waits for it, and before it what it waits for; now and then something else is done as well, drawn by
- * lot. There is no thread.
+ * tests/gpu/standin/queue.c - streams are queues of work, which is done as late as may be: when
+ * somebody waits for it, and before it what it waits for; now and then something else is done as
+ * well, drawn by lot. There is no thread.
  */
 #include "config.h"
 
@@ -18,7 +18,8 @@ struct standin_record {
     double              time;
 };
 
-/* Those that are gone are kept elsewhere: their addresses never come again, so old handles are seen. */
+/* Those that are gone are kept elsewhere: their addresses never come again, so old handles are
+ * seen. */
 static struct CUstream_st *streams, *gone_streams;
 static struct CUevent_st  *events, *gone_events;
 static uint64_t            numbers;
@@ -226,8 +227,8 @@ bool standin_not_captured(const struct CUstream_st *stream)
 
 /* ---- execution ------------------------------------------------------------------------------ */
 
-/* Work of another stream that has to come before the first of this one, by the rule of the default stream: it
- * waits for what was put on the device's other streams before, and they wait for it. */
+/* Work of another stream that has to come before the first of this one, by the rule of the default
+ * stream: it waits for what was put on the device's other streams before, and they wait for it. */
 static struct CUstream_st *before(const struct CUstream_st *stream)
 {
     for (struct CUstream_st *s = streams; s != NULL && stream->blocking; s = s->next) {
@@ -313,8 +314,8 @@ static bool turn(void)
     return false;
 }
 
-/* The first of a stream, or of one for which it waits. Work that is waited for was put there before, so this
- * ends. */
+/* The first of a stream, or of one for which it waits. Work that is waited for was put there
+ * before, so this ends. */
 static void advance(struct CUstream_st *stream)
 {
     if (standin_lot(4) == 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/shared.c - device memory that other processes open: a file whose last page says how many have
- * it open, and whether it was released. They reach the file through /proc/PID/fd.
+ * tests/gpu/standin/shared.c - device memory that other processes open: a file whose last page says
+ * how many have it open, and whether it was released. They reach the file through /proc/PID/fd.
  */
 #include "config.h"
 
@@ -39,7 +39,8 @@ static standin_state_t *map_state(int file, size_t mapped)
     return at == MAP_FAILED ? NULL : at;
 }
 
-/* Bytes, and where they are mapped, stay; what is behind them becomes a file that others can open. */
+/* Bytes, and where they are mapped, stay; what is behind them becomes a file that others can
+ * open. */
 static bool move(standin_memory_t *m, struct standin_shared *shared, int file)
 {
     if (ftruncate(file, (off_t)(m->mapped + standin_page())) != 0 ||

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/standin.h - what tests can ask of the stand-in for CUDA, cuBLAS and cuDNN, and tell it.
+ * tests/gpu/standin/standin.h - what tests can ask of the stand-in for CUDA, cuBLAS and cuDNN, and
+ * tell it.
  *
  * The environment tells it, too, for programs that know nothing of it:
  *
@@ -29,8 +30,9 @@ void standin_seed(uint64_t seed);
  * first 512. */
 void standin_diligence(int of_1024);
 
-/* As if the process had begun on such a machine: GPUs, what CUDA_VISIBLE_DEVICES shows of them (NULL: all; see
- * machine.c), and the version of the driver (13000; 0: there is none). Nothing may exist on any device. */
+/* As if the process had begun on such a machine: GPUs, what CUDA_VISIBLE_DEVICES shows of them
+ * (NULL: all; see machine.c), and the version of the driver (13000; 0: there is none). Nothing may
+ * exist on any device. */
 void standin_machine(int gpus, const char *visible, int driver);
 
 typedef enum standin_mode {
@@ -39,9 +41,9 @@ typedef enum standin_mode {
     STANDIN_LATE    /* the call succeeds; its work fails on the device, and then all is sticky */
 } standin_mode_t;
 
-/* The n-th call (1: the next) of a function, or of any if call is "*", fails with this number of its
- * library. Once more in the same way: another standin_fail(). STANDIN_LATE is for calls that put work
- * on a stream, and takes a number of CUDA's. call NULL: nothing fails. */
+/* The n-th call (1: the next) of a function, or of any if call is "*", fails with this number of
+ * its library. Once more in the same way: another standin_fail(). STANDIN_LATE is for calls that
+ * put work on a stream, and takes a number of CUDA's. call NULL: nothing fails. */
 void standin_fail(const char *call, int n, int error, standin_mode_t mode);
 
 /* Calls of a function, or of all if it is "*", so far. */
@@ -58,9 +60,10 @@ int standin_objects_of(const char *kind);
 /* Where the bytes at p really are: in device memory elsewhere, in other memory there. */
 void *standin_real(const void *p);
 
-/* A kind of kernels of the program: functions of one parameter of so many bytes with pointers at these
- * offsets, each NULL or memory of the device, 8 at most. run: all thread blocks. mine: whether a
- * kernel is of this kind; NULL: if it is of no other, and the next such kind takes the place of this. */
+/* A kind of kernels of the program: functions of one parameter of so many bytes with pointers at
+ * these offsets, each NULL or memory of the device, 8 at most. run: all thread blocks. mine:
+ * whether a kernel is of this kind; NULL: if it is of no other, and the next such kind takes the
+ * place of this. */
 typedef struct standin_kernels {
     size_t        bytes;
     const size_t *pointers;

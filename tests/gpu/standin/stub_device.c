@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/stub_device.c - what tests/transport/stub_device.h promises, by the library's own table
- * for CUDA (runtime/codec/cuda) on the stand-in. So the programs that take the stub run on it unchanged.
+ * tests/gpu/standin/stub_device.c - what tests/transport/stub_device.h promises, by the library's
+ * own table for CUDA (runtime/codec/cuda) on the stand-in. So the programs that take the stub run
+ * on it unchanged.
  *
- * The stub counts devices from 1; number n here is device n - 1 of the stand-in, and further by the number
- * of this process among those of the job, so that ranks have different devices where there are several.
+ * The stub counts devices from 1; number n here is device n - 1 of the stand-in, and further by the
+ * number of this process among those of the job, so that ranks have different devices where there
+ * are several.
  *
- * STANDIN_FAULT=event leaves out every wait for an event, STANDIN_FAULT=read has the host read what a copy
- * begins with: so that tests see both be found.
+ * STANDIN_FAULT=event leaves out every wait for an event, STANDIN_FAULT=read has the host read what
+ * a copy begins with: so that tests see both be found.
  */
 #include "config.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/test_cublas.c - the stand-in for cuBLAS: products beside sums in double, and what it refuses.
+ * tests/gpu/standin/test_cublas.c - the stand-in for cuBLAS: products beside sums in double, and
+ * what it refuses.
  */
 #include "config.h"
 
@@ -175,7 +176,8 @@ START_TEST(wrong_arguments_are_refused)
 }
 END_TEST
 
-/* Scalars are read when the call is made if they are the host's, and late if they are the device's. */
+/* Scalars are read when the call is made if they are the host's, and late if they are the
+ * device's. */
 START_TEST(scalars_are_read_in_time)
 {
     float  alpha = 1, beta = 0, two = 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/test_cudnn.c - the stand-in for cuDNN: results beside definitions, gradients beside differences,
- * and what it refuses.
+ * tests/gpu/standin/test_cudnn.c - the stand-in for cuDNN: results beside definitions, gradients
+ * beside differences, and what it refuses.
  */
 #include "config.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/test_dense.c - what dense layers and optimizers ask of a backend, on the stand-in
- * beside the processor: the same bits, but for products. A product of k terms is within (k + 2) 2^-24
- * sum |terms| of the sum in double. Losses and whole heads are in tests/train/test_loss.c and test_head.c.
+ * tests/gpu/standin/test_dense.c - what dense layers and optimizers ask of a backend, on the
+ * stand-in beside the processor: the same bits, but for products. A product of k terms is within (k
+ * + 2) 2^-24 sum |terms| of the sum in double. Losses and whole heads are in
+ * tests/train/test_loss.c and test_head.c.
  */
 #include "config.h"
 

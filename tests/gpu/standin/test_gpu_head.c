@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/test_gpu_head.c - steps of dense layers on the stand-in: the same bits in every order of
- * execution, each call that fails, and which layer gave no numbers.
+ * tests/gpu/standin/test_gpu_head.c - steps of dense layers on the stand-in: the same bits in every
+ * order of execution, each call that fails, and which layer gave no numbers.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/test_gpu_memory.c - the trainer's CUDA backend on the stand-in: memory, copies in the
- * order of the work, and what cannot be had, in one line each.
+ * tests/gpu/standin/test_gpu_memory.c - the trainer's CUDA backend on the stand-in: memory, copies
+ * in the order of the work, and what cannot be had, in one line each.
  */
 #include "config.h"
 

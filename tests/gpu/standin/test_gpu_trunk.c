@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/test_gpu_trunk.c - a step of a trunk with every kind of layer on a GPU that the stand-in plays:
- * the same bits in whatever order the device works, other algorithms, two devices at a time, and each call of
- * CUDA, cuDNN and cuBLAS failing.
+ * tests/gpu/standin/test_gpu_trunk.c - a step of a trunk with every kind of layer on a GPU that the
+ * stand-in plays: the same bits in whatever order the device works, other algorithms, two devices
+ * at a time, and each call of CUDA, cuDNN and cuBLAS failing.
  */
 #include "config.h"
 
@@ -258,8 +258,8 @@ static unsigned long convolutions(void)
            standin_calls("cudnnConvolutionBackwardData");
 }
 
-/* Convolutions are called in two steps, from the second on launched as graphs, with the same results; also where one of
- * them cannot be captured. A launch that fails is told. */
+/* Convolutions are called in two steps, from the second on launched as graphs, with the same
+ * results; also where one of them cannot be captured. A launch that fails is told. */
 START_TEST(steps_are_captured)
 {
     static const char *const       fail[]  = {"cudaStreamBeginCapture", "cudaStreamEndCapture",
@@ -349,7 +349,8 @@ static int error_of(const char *call)
     return strncmp(call, "cudnn", 5) == 0 ? 5000 : strncmp(call, "cublas", 6) == 0 ? 13 : 2;
 }
 
-/* The n-th call fails: the step ends with one line, or (where nobody has to know) with what it gives without. */
+/* The n-th call fails: the step ends with one line, or (where nobody has to know) with what it
+ * gives without. */
 static void fail_one(const char *call, int n, const result_t *want)
 {
     const tw_backend_cuda_config_t config  = {.device = 0};
@@ -391,7 +392,8 @@ START_TEST(each_call_fails)
 }
 END_TEST
 
-/* A kernel is started, and fails on the device: whoever waits next is told, and everything can be let go. */
+/* A kernel is started, and fails on the device: whoever waits next is told, and everything can be
+ * let go. */
 START_TEST(work_fails_on_the_device)
 {
     const tw_backend_cuda_config_t config  = {.device = 0};

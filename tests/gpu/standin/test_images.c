@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/test_images.c - a pipeline that hands its images to the trainer's CUDA backend, on
- * the stand-in: batches are the same bits as by one thread of the processor, for lists of operations in
- * which each has its turn, at every transfer index that the device can have.
+ * tests/gpu/standin/test_images.c - a pipeline that hands its images to the trainer's CUDA backend,
+ * on the stand-in: batches are the same bits as by one thread of the processor, for lists of
+ * operations in which each has its turn, at every transfer index that the device can have.
  */
 #include "config.h"
 

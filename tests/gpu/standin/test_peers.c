@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/test_peers.c - the stand-in for the CUDA runtime: memory of other devices, and of other
- * processes, which are children that have used no device.
+ * tests/gpu/standin/test_peers.c - the stand-in for the CUDA runtime: memory of other devices, and
+ * of other processes, which are children that have used no device.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/test_runtime.c - the stand-in for the CUDA runtime: what is right comes out right in every order of
- * execution, and what is wrong is found.
+ * tests/gpu/standin/test_runtime.c - the stand-in for the CUDA runtime: what is right comes out
+ * right in every order of execution, and what is wrong is found.
  */
 #include "config.h"
 
@@ -104,7 +104,8 @@ START_TEST(pointers_are_what_they_are)
 }
 END_TEST
 
-/* CUDA_VISIBLE_DEVICES of a process on four GPUs: which ones it has, by bus; and drivers that do not serve. */
+/* CUDA_VISIBLE_DEVICES of a process on four GPUs: which ones it has, by bus; and drivers that do
+ * not serve. */
 static const struct {
     const char *visible;
     int         count, gpu[4];

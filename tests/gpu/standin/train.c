@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/train.c - whole runs of training on devices of the stand-in, beside the same runs on
- * the processor: 20 steps of every scheme and kind of owners.
+ * tests/gpu/standin/train.c - whole runs of training on devices of the stand-in, beside the same
+ * runs on the processor: 20 steps of every scheme and kind of owners.
  *
- * How far may weights be apart? Sums over the images of a batch are in another order. So the order of
- * the images inside every batch is shuffled (tw_feed_shuffle()) and the run repeated on the processor:
- * mathematically it is the same, and how far its weights are from the others' is what rounding makes
- * of 20 steps. Devices may be ten times as far off. Two runs on devices end with the same bits, in
- * whatever order the stand-in does their work.
+ * How far may weights be apart? Sums over the images of a batch are in another order. So the order
+ * of the images inside every batch is shuffled (tw_feed_shuffle()) and the run repeated on the
+ * processor: mathematically it is the same, and how far its weights are from the others' is what
+ * rounding makes of 20 steps. Devices may be ten times as far off. Two runs on devices end with the
+ * same bits, in whatever order the stand-in does their work.
  */
 #include "config.h"
 
@@ -230,8 +230,8 @@ static float *resumed(const tw_train_options_t *how, int writer, int reader, uin
     return run_for_weights(&options, 0, hash_p);
 }
 
-/* A run that was stopped ends as one that was not: with the same bits where both were on devices, as near as
- * runs on both are where it has changed the kind. */
+/* A run that was stopped ends as one that was not: with the same bits where both were on devices,
+ * as near as runs on both are where it has changed the kind. */
 static void goes_on(const tw_train_options_t *how)
 {
     static const int   kinds[] = {TW_BIND_NONE, TW_BIND_AUTO};

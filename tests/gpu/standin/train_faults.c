@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/train_faults.c - three faults for the trainer on the stand-in, by STANDIN_FAULT, that
- * it must find. Only in programs of tests: it stands
+ * tests/gpu/standin/train_faults.c - three faults for the trainer on the stand-in, by
+ * STANDIN_FAULT, that it must find. Only in programs of tests: it stands
  * before the trainer's calls of CUDA and in the place of cuda/libraries.c.
  *
- *   event       streams do not wait for events of others: results are wrong, or differ from run to run
+ *   event       streams do not wait for events of others: results are wrong, or differ from run to
+ *               run
  *   read        the host reads memory of the device when a copy to it has been queued
  *   descriptor  a tensor is said to have another row
  */

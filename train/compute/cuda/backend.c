@@ -138,8 +138,8 @@ static int open_dnn(tw_gpu_t *gpu, tw_problem_t *problem)
                       problem);
 }
 
-/* Bytes of cuBLAS's workspace, as its documents recommend: with one of its own, not one that calls share,
- * it gives the same bits in every run. */
+/* Bytes of cuBLAS's workspace, as its documents recommend: with one of its own, not one that calls
+ * share, it gives the same bits in every run. */
 static size_t blas_workspace(int major)
 {
     return (size_t)(major >= 9 ? 32 : 4) << 20;

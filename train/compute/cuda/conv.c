@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * cuda/conv.c - convolution by cuDNN's plain calls, which cuDNN 9 calls deprecated: all of them are here, so that
- * its graphs can take their place.
+ * cuda/conv.c - convolution by cuDNN's plain calls, which cuDNN 9 calls deprecated: all of them are
+ * here, so that its graphs can take their place.
  *
- * Which algorithm computes what is decided when a graph is made, and kept: of those that add in a fixed order
- * the one that cuDNN expects to be the fastest, which is the same in every run; or (fast) the fastest of
- * all, by trying them. A shape for which there is none gets the next best, and the backend a note about it.
+ * Which algorithm computes what is decided when a graph is made, and kept: of those that add in a
+ * fixed order the one that cuDNN expects to be the fastest, which is the same in every run; or
+ * (fast) the fastest of all, by trying them. A shape for which there is none gets the next best,
+ * and the backend a note about it.
  */
 #include "config.h"
 
@@ -235,8 +236,8 @@ static int allowed(const tw_gpu_t *gpu, const tw_found_t *found, tw_licence_t li
            (!rounds || gpu->tf32 || licence >= TW_ANY_FACTORS);
 }
 
-/* Take an algorithm: 1 if it can be, 0 if it cannot, -1 with the problem set. Its workspace is an eighth of
- * the device's memory at most; *large: it would be more, or there is none. */
+/* Take an algorithm: 1 if it can be, 0 if it cannot, -1 with the problem set. Its workspace is an
+ * eighth of the device's memory at most; *large: it would be more, or there is none. */
 static int try_algorithm(tw_gpu_conv_t *c, tw_way_t way, const tw_found_t *found, const char *layer,
                          int *large, tw_problem_t *problem)
 {
@@ -268,8 +269,8 @@ static int try_algorithm(tw_gpu_conv_t *c, tw_way_t way, const tw_found_t *found
     return 1;
 }
 
-/* The first one that can be used and does what is asked for; where there is none, whatever its workspace, the
- * first one at all. */
+/* The first one that can be used and does what is asked for; where there is none, whatever its
+ * workspace, the first one at all. */
 static int choose(tw_gpu_conv_t *c, tw_way_t way, const tw_found_t *found, int count,
                   const char *layer, tw_problem_t *problem)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * cuda/cuda.h - what the files of the CUDA backend share.
  *
- * Tensors are [n][c][h][w] in float32. All work is on one stream. Errors of calls that a pass makes are
- * kept in the graph (tw_graph_check()); what fails on the device later is what the next call that waits
- * returns.
+ * Tensors are [n][c][h][w] in float32. All work is on one stream. Errors of calls that a pass makes
+ * are kept in the graph (tw_graph_check()); what fails on the device later is what the next call
+ * that waits returns.
  */
 #ifndef TW_COMPUTE_CUDA_CUDA_H
 #define TW_COMPUTE_CUDA_CUDA_H
@@ -17,8 +17,8 @@
 enum { TW_GPU_STAGES = 16 };
 #define TW_GPU_STAGE ((size_t)64 << 10)
 
-/* Pinned memory through which bytes of the host go to the device: used in turns, each again when the copy
- * out of it is done. */
+/* Pinned memory through which bytes of the host go to the device: used in turns, each again when
+ * the copy out of it is done. */
 typedef struct tw_gpu_staging {
     char       *memory; /* [stages][TW_GPU_STAGE]                      */
     cudaEvent_t done[TW_GPU_STAGES];
@@ -55,8 +55,8 @@ int tw_gpu_dnn(const tw_gpu_t *gpu, cudnnStatus_t status, const char *what, tw_p
 int tw_gpu_blas(const tw_gpu_t *gpu, cublasStatus_t status, const char *what,
                 tw_problem_t *problem);
 
-/* Put a kernel on the stream, with threads for `count` parts of work, which it goes round in. count may be
- * 0: nothing is started. */
+/* Put a kernel on the stream, with threads for `count` parts of work, which it goes round in. count
+ * may be 0: nothing is started. */
 int tw_gpu_start(tw_gpu_t *gpu, tw_task_fn kernel, const tw_task_t *task, size_t count,
                  tw_problem_t *problem);
 
@@ -110,15 +110,16 @@ int  tw_gpu_elapsed(tw_backend_t *backend, void *from, void *to, double *seconds
 
 enum { TW_GPU_ADDRESSES = 4 };
 
-/* Work of an operation that is the same as long as these addresses are. Zeros: nothing is known of it yet. */
+/* Work of an operation that is the same as long as these addresses are. Zeros: nothing is known of
+ * it yet. */
 typedef struct tw_gpu_replay {
     const void     *addresses[TW_GPU_ADDRESSES];
     int             seen, never; /* done with them; it cannot be captured */
     cudaGraphExec_t graph;       /* NULL: it is not captured              */
 } tw_gpu_replay_t;
 
-/* Does the work of op: nothing but calls that put something on the backend's stream, with no other addresses than
- * addresses[TW_GPU_ADDRESSES] and those that op has for good. */
+/* Does the work of op: nothing but calls that put something on the backend's stream, with no other
+ * addresses than addresses[TW_GPU_ADDRESSES] and those that op has for good. */
 void tw_gpu_replay(tw_gpu_replay_t *replay, tw_op_t *op, const void *const *addresses,
                    void (*work)(tw_op_t *op));
 void tw_gpu_replay_end(tw_gpu_replay_t *replay);

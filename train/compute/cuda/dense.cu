@@ -16,8 +16,8 @@ TW_DEVICE size_t dense_divide(size_t i, size_t n)
     return i >> 32 == 0 ? (uint32_t)i / (uint32_t)n : i / n;
 }
 
-/* Whether a dropout layer keeps a unit of an example. key[0]: of its pass, n[3]: its number, flag[1]: its
- * threshold. */
+/* Whether a dropout layer keeps a unit of an example. key[0]: of its pass, n[3]: its number,
+ * flag[1]: its threshold. */
 TW_DEVICE int dense_keeps(const tw_task_t *task, uint64_t example, size_t unit)
 {
     const uint64_t key =
@@ -58,8 +58,8 @@ TW_TASK(dense_outputs)
     }
 }
 
-/* to[0] = rows [n][units]: n[1], n[0]; from[0]: the same, may be to[0]; from[1] = examples[n]. Dropped out
- * as above. */
+/* to[0] = rows [n][units]: n[1], n[0]; from[0]: the same, may be to[0]; from[1] = examples[n].
+ * Dropped out as above. */
 TW_TASK(dense_rows)
 {
     float          *to       = (float *)task.to[0];
@@ -76,8 +76,8 @@ TW_TASK(dense_rows)
     }
 }
 
-/* to[0] = n[0] gradients by from[0] = y = real[0] * activation(z), or 0 where dropped, to those by z;
- * flag[0]: TW_RELU or TW_LOGISTIC. */
+/* to[0] = n[0] gradients by from[0] = y = real[0] * activation(z), or 0 where dropped, to those by
+ * z; flag[0]: TW_RELU or TW_LOGISTIC. */
 TW_TASK(dense_deactivate)
 {
     float       *d     = (float *)task.to[0];
@@ -93,8 +93,8 @@ TW_TASK(dense_deactivate)
     }
 }
 
-/* to[0][units] = sums over from[0][units][n], flag[0]: added to what is there; n[0], n[1]. DENSE_LANES
- * threads a unit; the last of the examples come after their sums. */
+/* to[0][units] = sums over from[0][units][n], flag[0]: added to what is there; n[0], n[1].
+ * DENSE_LANES threads a unit; the last of the examples come after their sums. */
 TW_TASK(dense_sum)
 {
     __shared__ float lane[TW_TASK_THREADS];
@@ -127,7 +127,8 @@ TW_TASK(dense_sum)
     }
 }
 
-/* Of n[0] outputs to[1]: to[0] = theirs, or flag[0]: += theirs; flag[1]: to[1] = to[0] / real[0]. */
+/* Of n[0] outputs to[1]: to[0] = theirs, or flag[0]: += theirs; flag[1]: to[1] = to[0] /
+ * real[0]. */
 TW_TASK(dense_view)
 {
     float      *sum = (float *)task.to[0], *y = (float *)task.to[1];

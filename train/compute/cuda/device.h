@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * cuda/device.h - what the kernels share. They are written in what C and CUDA have in common:
- * tests/gpu/emulate_tasks.c defines the words of CUDA for a C compiler, so that make check runs them,
- * thread by thread, where there is no device.
+ * tests/gpu/emulate_tasks.c defines the words of CUDA for a C compiler, so that make check runs
+ * them, thread by thread, where there is no device.
  */
 #ifndef TW_COMPUTE_CUDA_DEVICE_H
 #define TW_COMPUTE_CUDA_DEVICE_H
@@ -46,7 +46,8 @@ typedef struct tw_groups {
     size_t fours, all; /* groups of four; groups */
 } tw_groups_t;
 
-/* addresses: those of all buffers, joined by |. within: fours do not cross multiples of it; 0: of nothing. */
+/* addresses: those of all buffers, joined by |. within: fours do not cross multiples of it; 0: of
+ * nothing. */
 TW_DEVICE tw_groups_t tw_groups(size_t n, uintptr_t addresses, size_t within)
 {
     tw_groups_t groups;

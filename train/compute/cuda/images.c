@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * cuda/images.c - the device of a pipeline (input/device.h): images move by a stream of their own from
- * page-locked memory, and the operations behind the transfer are one kernel for each batch, on the
- * backend's stream, in front of the layers.
+ * cuda/images.c - the device of a pipeline (input/device.h): images move by a stream of their own
+ * from page-locked memory, and the operations behind the transfer are one kernel for each batch, on
+ * the backend's stream, in front of the layers.
  *
- * Claims and moves come from many threads, which share the copy stream; each staging has the event of
- * the last copy to it. That kernels have read a staging is one event for each batch, of a few that are
- * used in turns: one that has been recorded again is later, so to wait for it is not wrong.
+ * Claims and moves come from many threads, which share the copy stream; each staging has the event
+ * of the last copy to it. That kernels have read a staging is one event for each batch, of a few
+ * that are used in turns: one that has been recorded again is later, so to wait for it is not
+ * wrong.
  */
 #include "config.h"
 

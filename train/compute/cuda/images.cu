@@ -30,8 +30,9 @@ TW_DEVICE float tw_image_value(const tw_image_work_t *work, const void *moved, c
     return v;
 }
 
-/* A batch. from: tw_image_work_t of each image, a mean of pixels or NULL; to: the batch, n[1] values of an image
- * after another. n[0] thread blocks share an image, a warp takes a row of a plane. */
+/* A batch. from: tw_image_work_t of each image, a mean of pixels or NULL; to: the batch, n[1]
+ * values of an image after another. n[0] thread blocks share an image, a warp takes a row of a
+ * plane. */
 TW_TASK(images)
 {
     const uint32_t         share = (uint32_t)task.n[0], image = blockIdx.x / share;

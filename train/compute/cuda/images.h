@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * cuda/images.h - between images.c, which folds an image's last operations, and the kernel that does
- * them. Compiles as C and as CUDA.
+ * cuda/images.h - between images.c, which folds an image's last operations, and the kernel that
+ * does them. Compiles as C and as CUDA.
  */
 #ifndef TW_COMPUTE_CUDA_IMAGES_H
 #define TW_COMPUTE_CUDA_IMAGES_H

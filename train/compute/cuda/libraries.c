@@ -37,8 +37,8 @@ static void *load_name(const char *name, const char **why_p)
     return library;
 }
 
-/* The first of the names that can be loaded. A library that needs others may be there without them: the
- * last reason is told. NULL with the problem set. */
+/* The first of the names that can be loaded. A library that needs others may be there without them:
+ * the last reason is told. NULL with the problem set. */
 static void *load(const char *what, const char *const *names, tw_problem_t *problem)
 {
     void       *library = NULL;

@@ -50,8 +50,8 @@
     X(cudnnLRNCrossChannelForward)                                                                 \
     X(cudnnLRNCrossChannelBackward)
 
-/* cublas_v2.h defines its names as those with _v2, so both are given: the name that is called, and that in
- * the library. */
+/* cublas_v2.h defines its names as those with _v2, so both are given: the name that is called, and
+ * that in the library. */
 #define TW_CUBLAS_FUNCTIONS(X)                                                                     \
     X(create, cublasCreate_v2)                                                                     \
     X(destroy, cublasDestroy_v2)                                                                   \

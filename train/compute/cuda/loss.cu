@@ -8,8 +8,8 @@
 #include "train/compute/dense.h"
 #include "train/compute/kernels_inline.h"
 
-/* A thread block has LOSS_SLICES parts of the units of LOSS_EXAMPLES examples at a time: few, so that small
- * batches have several blocks, and as many as what is read at once holds, 32 bytes. */
+/* A thread block has LOSS_SLICES parts of the units of LOSS_EXAMPLES examples at a time: few, so
+ * that small batches have several blocks, and as many as what is read at once holds, 32 bytes. */
 #define LOSS_EXAMPLES ((unsigned)TW_TASK_EXAMPLES)
 #define LOSS_SLICES   (TW_TASK_THREADS / LOSS_EXAMPLES)
 #define LOSS_TOPS     5
@@ -23,8 +23,9 @@ TW_DEVICE size_t loss_label_at(const tw_task_t *task, size_t j)
     return label < task->n[2] || label - task->n[2] >= task->n[1] ? task->n[1] : label - task->n[2];
 }
 
-/* The sum of what all threads of the block have, in thread 0; all call it. A thread keeps its part: a load of lane[0]
- * under a condition is one that all threads may do, beside the store of the first. */
+/* The sum of what all threads of the block have, in thread 0; all call it. A thread keeps its part:
+ * a load of lane[0] under a condition is one that all threads may do, beside the store of the
+ * first. */
 TW_DEVICE double loss_tree(double mine, double *lane)
 {
     __syncthreads();
@@ -136,9 +137,10 @@ TW_TASK(loss_exponentials)
     }
 }
 
-/* One thread block. from[1] = what n[4] ranks gave, [n[4]][n[5]]: n[3] rows of [n] largest, one of sums;
- * from[2] = label[n], from[3] = this rank's largest [n]. to[0][n] = the factors from its exponentials to
- * gradients, times real[0]; the loss of its labels is added to to[1], tw_dense_sums_t. */
+/* One thread block. from[1] = what n[4] ranks gave, [n[4]][n[5]]: n[3] rows of [n] largest, one of
+ * sums; from[2] = label[n], from[3] = this rank's largest [n]. to[0][n] = the factors from its
+ * exponentials to gradients, times real[0]; the loss of its labels is added to to[1],
+ * tw_dense_sums_t. */
 TW_TASK(loss_softmax)
 {
     __shared__ double lane[TW_TASK_THREADS];
@@ -189,9 +191,9 @@ TW_TASK(loss_gradients)
     }
 }
 
-/* log(1 + e^z) = max(z, 0) + log(1 + e^-|z|), with the logarithm of the product of many factors at once.
- * to[0] = z = real[0] * logistic(z), less real[0] where the label is; to[1][n] = the loss of each
- * example; from[1] = label[n]. */
+/* log(1 + e^z) = max(z, 0) + log(1 + e^-|z|), with the logarithm of the product of many factors at
+ * once. to[0] = z = real[0] * logistic(z), less real[0] where the label is; to[1][n] = the loss of
+ * each example; from[1] = label[n]. */
 TW_TASK(loss_logistic)
 {
     __shared__ double part[TW_TASK_THREADS];
@@ -250,9 +252,9 @@ TW_TASK(loss_total)
     }
 }
 
-/* One thread block. from[1], n[3] .. n[5] as for loss_softmax, from[2] = label[n]. to[0] = tw_dense_sums_t:
- * adds the examples with this rank's labels of which an output is greater, and with flag[0] those of
- * which LOSS_TOPS are. Sums of ones in double are exact. */
+/* One thread block. from[1], n[3] .. n[5] as for loss_softmax, from[2] = label[n]. to[0] =
+ * tw_dense_sums_t: adds the examples with this rank's labels of which an output is greater, and
+ * with flag[0] those of which LOSS_TOPS are. Sums of ones in double are exact. */
 TW_TASK(loss_count)
 {
     __shared__ double lane[TW_TASK_THREADS];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * cuda/norm.c - batch normalisation in phases: whoever runs the graph may merge moments and sums with those
- * of other ranks in between. All numbers stay on the device; see norm.cu.
+ * cuda/norm.c - batch normalisation in phases: whoever runs the graph may merge moments and sums
+ * with those of other ranks in between. All numbers stay on the device; see norm.cu.
  */
 #include "config.h"
 

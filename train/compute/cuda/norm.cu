@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * cuda/norm.cu - kernels of batch normalisation.
  *
- * Sums over a channel are taken by thread blocks, `parts` of them for each channel, in double; then by a warp
- * for each channel, which adds the parts in a tree. How many parts there are, at most two for each thread of a
- * warp, follows from the numbers of a channel alone, and whether four are read at a time from those of a plane, so
- * bits are the same on any device and in every run.
+ * Sums over a channel are taken by thread blocks, `parts` of them for each channel, in double; then
+ * by a warp for each channel, which adds the parts in a tree. How many parts there are, at most two
+ * for each thread of a warp, follows from the numbers of a channel alone, and whether four are read
+ * at a time from those of a plane, so bits are the same on any device and in every run.
  *
- * In all of them n[0] is the number of channels, n[1] that of numbers in a plane, n[2] that of examples.
+ * In all of them n[0] is the number of channels, n[1] that of numbers in a plane, n[2] that of
+ * examples.
  */
 #include "train/compute/cuda/device.h"
 
@@ -41,7 +42,8 @@ TW_DEVICE void tw_block_sums(double a, double b, double *to)
     }
 }
 
-/* Numbers that a thread takes at a time from planes at p and q: these begin at multiples of 16 bytes then. */
+/* Numbers that a thread takes at a time from planes at p and q: these begin at multiples of 16
+ * bytes then. */
 TW_DEVICE uint32_t tw_plane_width(const tw_task_t *task, const float *p, const float *q)
 {
     return task->n[1] % 4 == 0 && (TW_ADDRESS(p) | TW_ADDRESS(q)) % 16 == 0 ? 4 : 1;
@@ -59,7 +61,8 @@ TW_DEVICE tw_four_t tw_plane_get(const float *p, size_t at, uint32_t width)
     return four;
 }
 
-/* The sums of a channel's parts, [parts][2], in the first thread of each warp of a block; all call it. */
+/* The sums of a channel's parts, [parts][2], in the first thread of each warp of a block; all call
+ * it. */
 TW_DEVICE void tw_warp_sums(const double *part, size_t parts, double *a, double *b)
 {
     __shared__ double sum[2][TW_TASK_THREADS];
@@ -82,8 +85,8 @@ TW_DEVICE void tw_warp_sums(const double *part, size_t parts, double *a, double 
     *b = sum[1][t];
 }
 
-/* to[0] [channels][parts][2]: sums of x - centre and of its square, the centre being the channel's first number:
- * so none of large squares. x: from[0]; n[3]: parts; a block for each. */
+/* to[0] [channels][parts][2]: sums of x - centre and of its square, the centre being the channel's
+ * first number: so none of large squares. x: from[0]; n[3]: parts; a block for each. */
 TW_TASK(moments)
 {
     const float   *x     = (const float *)task.from[0];
@@ -110,8 +113,8 @@ TW_TASK(moments)
     tw_block_sums(sum, squares, (double *)task.to[0] + 2 * (size_t)blockIdx.x);
 }
 
-/* to[0]: {count, means, sums of squared differences from them}, of the parts in from[1] and x in from[0]. A warp
- * for a channel. */
+/* to[0]: {count, means, sums of squared differences from them}, of the parts in from[1] and x in
+ * from[0]. A warp for a channel. */
 TW_TASK(moments_end)
 {
     const float  *x    = (const float *)task.from[0];
@@ -137,8 +140,8 @@ TW_TASK(moments_end)
 
 /* ---- coefficients: one thread for a channel ---- */
 
-/* What a channel is normalised by: to[0] [3][channels] mean, scale, beta; to[1] 1 / sqrt(var + epsilon). gamma and
- * beta: from[2], from[3]; real[0]: epsilon. */
+/* What a channel is normalised by: to[0] [3][channels] mean, scale, beta; to[1] 1 / sqrt(var +
+ * epsilon). gamma and beta: from[2], from[3]; real[0]: epsilon. */
 TW_DEVICE void tw_norm_channel(const tw_task_t *task, size_t i, double mean, double var)
 {
     float       *norm    = (float *)task->to[0];
@@ -192,7 +195,8 @@ TW_DEVICE uint32_t tw_channel_of(const tw_task_t *task, size_t i)
     return (uint32_t)i / (uint32_t)task->n[1] % (uint32_t)task->n[0];
 }
 
-/* to[0], n[3] numbers: from[0] normalised by from[1]; flag[0]: the activation, rectified or linear. */
+/* to[0], n[3] numbers: from[0] normalised by from[1]; flag[0]: the activation, rectified or
+ * linear. */
 TW_TASK(normalise)
 {
     const float *x = (const float *)task.from[0], *norm = (const float *)task.from[1];
@@ -224,8 +228,8 @@ TW_DEVICE float tw_norm_let(float d, float scale, float beta, float dy, int relu
     return !relu || d * scale + beta > 0.0f ? dy : 0.0f;
 }
 
-/* to[0] [channels][parts][2]: sums of dy and of dy * (x - mean). dy, x, norm: from[0 .. 2]; n[3], flag[0] as
- * above. */
+/* to[0] [channels][parts][2]: sums of dy and of dy * (x - mean). dy, x, norm: from[0 .. 2]; n[3],
+ * flag[0] as above. */
 TW_TASK(norm_sums)
 {
     const float   *dy = (const float *)task.from[0], *x = (const float *)task.from[1];
@@ -256,8 +260,8 @@ TW_TASK(norm_sums)
     tw_block_sums(sum, product, (double *)task.to[0] + 2 * (size_t)blockIdx.x);
 }
 
-/* to[0] and to[1] [2][channels]: the sums, from the parts in from[0], the second times from[1], 1 / deviation.
- * A warp for a channel. */
+/* to[0] and to[1] [2][channels]: the sums, from the parts in from[0], the second times from[1], 1 /
+ * deviation. A warp for a channel. */
 TW_TASK(norm_sums_end)
 {
     const double *part = (const double *)task.from[0], *inverse = (const double *)task.from[1];
@@ -275,8 +279,8 @@ TW_TASK(norm_sums_end)
     }
 }
 
-/* What norm_back() wants: to[0] [3][channels] shift, slope, factor. Sums, moments (the count), 1 / deviation, gamma:
- * from[0 .. 3]. */
+/* What norm_back() wants: to[0] [3][channels] shift, slope, factor. Sums, moments (the count), 1 /
+ * deviation, gamma: from[0 .. 3]. */
 TW_TASK(norm_set_sums)
 {
     const double *sums = (const double *)task.from[0], *inverse = (const double *)task.from[2];
@@ -303,7 +307,8 @@ TW_TASK(norm_params)
     }
 }
 
-/* to[0], n[3] numbers: the gradient by x. dy, x, norm, back: from[0 .. 3]; flag[0] as above. dy may be to[0]. */
+/* to[0], n[3] numbers: the gradient by x. dy, x, norm, back: from[0 .. 3]; flag[0] as above. dy may
+ * be to[0]. */
 TW_TASK(norm_back)
 {
     const float *dy = (const float *)task.from[0], *x = (const float *)task.from[1];

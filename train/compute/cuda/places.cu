@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * cuda/places.cu - kernels for which the place of a number in the image counts: shortcuts of another shape,
- * and windows of poolings that cuDNN does not have. Every result is computed by one thread, which adds
- * in order.
+ * cuda/places.cu - kernels for which the place of a number in the image counts: shortcuts of
+ * another shape, and windows of poolings that cuDNN does not have. Every result is computed by one
+ * thread, which adds in order.
  */
 #include "train/compute/cuda/device.h"
 
@@ -19,8 +19,8 @@ TW_DEVICE tw_position_t tw_place_of(uint32_t i, uint32_t h, uint32_t w)
     return p;
 }
 
-/* to[0] = activation(from[0] + every n[6]-th row and n[7]-th column of from[1]); flag[0]: rectified or not.
- * n: numbers of y, its channels, h, w; channels, h, then n[8]: w of from[1]. */
+/* to[0] = activation(from[0] + every n[6]-th row and n[7]-th column of from[1]); flag[0]: rectified
+ * or not. n: numbers of y, its channels, h, w; channels, h, then n[8]: w of from[1]. */
 TW_TASK(shortcut)
 {
     const float   *a = (const float *)task.from[0], *b = (const float *)task.from[1];
@@ -48,8 +48,8 @@ TW_TASK(shortcut)
     }
 }
 
-/* The gradient by the shortcut's input, to[0], from that by the sum, from[0]; flag[0]: it is added. n as above,
- * but n[0] numbers of to[0]. */
+/* The gradient by the shortcut's input, to[0], from that by the sum, from[0]; flag[0]: it is added.
+ * n as above, but n[0] numbers of to[0]. */
 TW_TASK(shortcut_back)
 {
     const float   *dy = (const float *)task.from[0];
@@ -81,8 +81,8 @@ TW_TASK(shortcut_back)
     }
 }
 
-/* A pooling: n[1], n[2]: h and w of x; n[3], n[4]: of y; n[5]: kernel h * 2^32 + w, n[6]: strides, n[7]:
- * borders likewise. flag[0]: mean; flag[1]: it counts the border. */
+/* A pooling: n[1], n[2]: h and w of x; n[3], n[4]: of y; n[5]: kernel h * 2^32 + w, n[6]: strides,
+ * n[7]: borders likewise. flag[0]: mean; flag[1]: it counts the border. */
 typedef struct tw_windows {
     uint32_t in[2], out[2], kernel[2], stride[2], pad[2];
 } tw_windows_t;
@@ -114,8 +114,8 @@ TW_DEVICE void tw_window(const tw_windows_t *s, int side, uint32_t at, uint32_t 
     *end   = to <= pad ? 0 : to - pad < s->in[side] ? to - pad : s->in[side];
 }
 
-/* to[0] = the pooling of from[0], n[0] numbers; to[1], unless a mean: where in its plane of from[0] each is,
- * the first of the largest, or of NaN. */
+/* to[0] = the pooling of from[0], n[0] numbers; to[1], unless a mean: where in its plane of from[0]
+ * each is, the first of the largest, or of NaN. */
 TW_TASK(pool)
 {
     const float       *x  = (const float *)task.from[0];
@@ -162,7 +162,8 @@ TW_DEVICE void tw_windows_with(const tw_windows_t *s, int side, uint32_t at, uin
     *end   = last < s->out[side] ? last : s->out[side];
 }
 
-/* to[0], n[0] numbers: the gradient by x from that by y, from[0]; from[1]: the places of a maximum. */
+/* to[0], n[0] numbers: the gradient by x from that by y, from[0]; from[1]: the places of a
+ * maximum. */
 TW_TASK(pool_back)
 {
     const float       *dy = (const float *)task.from[0];

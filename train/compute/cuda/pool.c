@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * cuda/pool.c - pooling and local response normalisation by cuDNN, and by an own kernel the poolings whose
- * last windows reach beyond the border: cuDNN rounds the number of windows down.
+ * cuda/pool.c - pooling and local response normalisation by cuDNN, and by an own kernel the
+ * poolings whose last windows reach beyond the border: cuDNN rounds the number of windows down.
  */
 #include "config.h"
 

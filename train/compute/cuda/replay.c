@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * cuda/replay.c - work that an operation puts on the stream again and again, captured once as a graph of CUDA and
- * launched from then on. A call of cuDNN's for a convolution takes the host 80 us, whatever the shape, to look its plan
- * up and start two to six kernels; a launch of the graph takes a few, so small layers no longer wait for the host.
+ * cuda/replay.c - work that an operation puts on the stream again and again, captured once as a
+ * graph of CUDA and launched from then on. A call of cuDNN's for a convolution takes the host 80
+ * us, whatever the shape, to look its plan up and start two to six kernels; a launch of the graph
+ * takes a few, so small layers no longer wait for the host.
  *
- * The first time the work is done as it is: libraries load their kernels then. The second time it is captured, if it is
- * the same; when an address in it changes, it begins anew. What cannot be captured is done as it is, always.
+ * The first time the work is done as it is: libraries load their kernels then. The second time it
+ * is captured, if it is the same; when an address in it changes, it begins anew. What cannot be
+ * captured is done as it is, always.
  */
 #include "config.h"
 

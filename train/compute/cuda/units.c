@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * cuda/units.c - operations on single units: an activation that no other layer took along, and dropout.
+ * cuda/units.c - operations on single units: an activation that no other layer took along, and
+ * dropout.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * cuda/units.cu - kernels that take one number after another: activations and their derivatives, sums,
- * dropout. The bits are those of host/loops.c.
+ * cuda/units.cu - kernels that take one number after another: activations and their derivatives,
+ * sums, dropout. The bits are those of host/loops.c.
  */
 #include "train/compute/cuda/device.h"
 #include "train/compute/kernels_inline.h"
@@ -53,8 +53,8 @@ TW_TASK(add)
     }
 }
 
-/* to[0][n[0]] = (from[0] + from[1], unless NULL) * derivative of the activation at from[2]. In place is
- * allowed. */
+/* to[0][n[0]] = (from[0] + from[1], unless NULL) * derivative of the activation at from[2]. In
+ * place is allowed. */
 TW_TASK(settle)
 {
     const float      *g = (const float *)task.from[0], *more = (const float *)task.from[1];
@@ -82,8 +82,8 @@ TW_TASK(settle)
     }
 }
 
-/* to[0] = from[0] where the unit is kept, times real[0], else 0: n[0] numbers, n[1] of an example, whose
- * key is in from[1]; flag[0]: the threshold. In place is allowed. See tw_drop_t. */
+/* to[0] = from[0] where the unit is kept, times real[0], else 0: n[0] numbers, n[1] of an example,
+ * whose key is in from[1]; flag[0]: the threshold. In place is allowed. See tw_drop_t. */
 TW_TASK(drop)
 {
     const float      *x      = (const float *)task.from[0];
@@ -109,8 +109,8 @@ TW_TASK(drop)
     }
 }
 
-/* to[0] = activation(from[0] + from[1][channel]): n[0] numbers, planes of n[1], n[2] channels; in place is
- * allowed. */
+/* to[0] = activation(from[0] + from[1][channel]): n[0] numbers, planes of n[1], n[2] channels; in
+ * place is allowed. */
 TW_TASK(bias)
 {
     const float      *x = (const float *)task.from[0], *b = (const float *)task.from[1];

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * cuda/update.cu - the optimizers of update.h: the bits of compute/update.c. Each operation rounds as its
- * does, and sums of squares are in its lanes.
+ * cuda/update.cu - the optimizers of update.h: the bits of compute/update.c. Each operation rounds
+ * as its does, and sums of squares are in its lanes.
  */
 #include "train/compute/cuda/device.h"
 
 #define UPDATE_LANES ((unsigned)TW_TASK_LANES)
 #define UPDATE_ROWS  (TW_TASK_THREADS / UPDATE_LANES) /* of a thread block at a time */
 
-/* n[0] weights to[0] with momentum to[1], by the gradient from[0]. real: rate, momentum, decay, scale. */
+/* n[0] weights to[0] with momentum to[1], by the gradient from[0]. real: rate, momentum, decay,
+ * scale. */
 TW_TASK(update_sgd)
 {
     float            *w = (float *)task.to[0], *v = (float *)task.to[1];
@@ -60,7 +61,8 @@ TW_TASK(update_rmsprop)
     }
 }
 
-/* n[0] rows to[0] of n[1] weights: none is longer than real[0] afterwards. UPDATE_LANES threads a row. */
+/* n[0] rows to[0] of n[1] weights: none is longer than real[0] afterwards. UPDATE_LANES threads a
+ * row. */
 TW_TASK(update_max_norm)
 {
     __shared__ double lane[TW_TASK_THREADS];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * host/primitive.c - errors, memory and layouts of oneDNN, and its primitives with arguments bound to
- * variables; see host.h.
+ * host/primitive.c - errors, memory and layouts of oneDNN, and its primitives with arguments bound
+ * to variables; see host.h.
  */
 #include "config.h"
 

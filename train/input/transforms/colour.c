@@ -2,10 +2,10 @@
  * input/transforms/colour.c - brightness, contrast and saturation, each by a factor drawn from
  * 1 - x .. 1 + x, in this order.
  *
- * A factor f mixes every pixel with a grey: grey + f (pixel - grey). The grey is black (brightness),
- * the mean luma of all that is present of the image (contrast) or the pixel's own luma (saturation,
- * images of three planes). Factors are multiples of 1/65536, and results rounded to 8 bits, so all
- * machines agree.
+ * A factor f mixes every pixel with a grey: grey + f (pixel - grey). The grey is black
+ * (brightness), the mean luma of all that is present of the image (contrast) or the pixel's own
+ * luma (saturation, images of three planes). Factors are multiples of 1/65536, and results rounded
+ * to 8 bits, so all machines agree.
  */
 #include "config.h"
 

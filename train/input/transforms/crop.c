@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * input/transforms/crop.c - a part of the image, its corner anywhere or in the centre, or out of the
- * image with a border around it; or five of them, the corners and the centre (with mirror:both the
- * ten views of AlexNet's authors). Moves no bytes: what is seen of the image changes.
+ * input/transforms/crop.c - a part of the image, its corner anywhere or in the centre, or out of
+ * the image with a border around it; or five of them, the corners and the centre (with mirror:both
+ * the ten views of AlexNet's authors). Moves no bytes: what is seen of the image changes.
  *
  * A border stays empty and becomes 0 in the batch, as a pixel of the mean does.
  */
@@ -101,8 +101,8 @@ static size_t views(const void *own)
     return ((const tw_crop_t *)own)->place == FIVE ? 5 : 1;
 }
 
-/* Where the crop begins in one direction, of 0 .. room. Of the five, the first four are the corners: from
- * the left to the right, then from the top to the bottom. */
+/* Where the crop begins in one direction, of 0 .. room. Of the five, the first four are the
+ * corners: from the left to the right, then from the top to the bottom. */
 static int32_t begin(const tw_crop_t *crop, size_t room, int far, uint64_t key, unsigned draw,
                      size_t view)
 {

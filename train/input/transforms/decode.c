@@ -2,8 +2,8 @@
  * input/transforms/decode.c - the bytes of a file become pixels.
  *
  * A JPEG is decoded at an eighth, a quarter or half of its size where the operation behind it makes
- * it as small or smaller (the inverse DCT of fewer coefficients, which costs less than decoding all of
- * them and is no worse than filtering afterwards). What is pixels already stays as it is.
+ * it as small or smaller (the inverse DCT of fewer coefficients, which costs less than decoding all
+ * of them and is no worse than filtering afterwards). What is pixels already stays as it is.
  */
 #include "config.h"
 

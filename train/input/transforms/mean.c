@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * input/transforms/mean.c - a mean is subtracted: given, one number for all planes or one for each; or
- * that of the training images, of each plane or of each pixel, computed before the run. Pixels become
- * floats.
+ * input/transforms/mean.c - a mean is subtracted: given, one number for all planes or one for each;
+ * or that of the training images, of each plane or of each pixel, computed before the run. Pixels
+ * become floats.
  */
 #include "config.h"
 

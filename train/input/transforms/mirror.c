@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * input/transforms/mirror.c - left and right exchanged in half of the images, or in one of two views
- * of each. Moves no bytes: rows are seen backward.
+ * input/transforms/mirror.c - left and right exchanged in half of the images, or in one of two
+ * views of each. Moves no bytes: rows are seen backward.
  */
 #include "config.h"
 

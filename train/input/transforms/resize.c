@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * input/transforms/resize.c - another size: linear interpolation, with antialiasing where it becomes
- * smaller. First the rows, then the columns, each rounded to 8 bits.
+ * input/transforms/resize.c - another size: linear interpolation, with antialiasing where it
+ * becomes smaller. First the rows, then the columns, each rounded to 8 bits.
  */
 #include "config.h"
 

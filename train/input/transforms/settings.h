@@ -30,8 +30,8 @@ const char *tw_setting_named(const char *text, const char *name, double least, d
 /** Whether n numbers are for images of c planes; what they are for stands in the problem. */
 int tw_setting_suits(size_t n, size_t c, tw_problem_t *problem);
 
-/** Make every value (value - mean) * scale, as floats: mean and scale for all planes, or one for each
- * (n of them; 1: for all).
+/** Make every value (value - mean) * scale, as floats: mean and scale for all planes, or one for
+ * each (n of them; 1: for all).
  * @param out  as in run() of an operation.
  * @return 0, or -1 with the problem set: no memory. */
 int tw_setting_affine(tw_image_t *image, const float *mean, size_t means, const float *scale,

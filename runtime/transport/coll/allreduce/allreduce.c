@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/allreduce/allreduce.c - the calls of allreduce and reduce, which is the same with a
- * root.
+ * transport/coll/allreduce/allreduce.c - the calls of allreduce and reduce, which is the same with
+ * a root.
  */
 #include "config.h"
 

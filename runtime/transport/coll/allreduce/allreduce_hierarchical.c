@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/allreduce/allreduce_hierarchical.c - sums as they are inside each node, in its memory;
- * two_pass of the nodes' sums between nodes, encoded, every rank of a node carrying a share of the
- * vector.
+ * transport/coll/allreduce/allreduce_hierarchical.c - sums as they are inside each node, in its
+ * memory; two_pass of the nodes' sums between nodes, encoded, every rank of a node carrying a share
+ * of the vector.
  *
  * With N nodes, K ranks of each are carriers: those with the numbers 0 .. K-1 of their node, K
  * being the size of the smallest node, less where blocks are too large for a slot. The vector is
@@ -17,8 +17,8 @@
  *     stage 5   every rank takes the K fragments
  *
  * Sent per node: 2 (N-1)/N x encoded vector. The bits depend on the layout of nodes, not on K:
- * where a block is summed and encoded does not change it, and not on whether slots are memory of the host or of
- * devices. Residuals: the first of the node's sum is
+ * where a block is summed and encoded does not change it, and not on whether slots are memory of
+ * the host or of devices. Residuals: the first of the node's sum is
  * the carrier's, in its shares; the second the owner's, in the one share it owns. Averages divide
  * by all ranks. Slots of a lane: [0, N) node j's codes, if we own the fragment | N the encoded sum.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/allreduce/allreduce_node.c - sums of values as they are, in the memory of one node: for
- * lossless codecs, whose results they equal by definition. No messages.
+ * transport/coll/allreduce/allreduce_node.c - sums of values as they are, in the memory of one
+ * node: for lossless codecs, whose results they equal by definition. No messages.
  *
  *   direct  every rank puts its whole vector into its slot; every rank (or the root) adds all of
  *           them in rank order. One exchange of flags: for what fits a slot at once (shm/quick.h).

@@ -42,8 +42,9 @@ static tw_status_t tw_pass2_receives(tw_request_t *op, tw_lane_t *lane)
     return status;
 }
 
-/* May elements that need no encoding be sent, and added, where they are? Where sums are sent on, a round receives
- * only where it has sent from; the result of a reduce-scatter in place covers what other rounds may still send. */
+/* May elements that need no encoding be sent, and added, where they are? Where sums are sent on, a
+ * round receives only where it has sent from; the result of a reduce-scatter in place covers what
+ * other rounds may still send. */
 static bool tw_pass1_zero_copy(const tw_request_t *op)
 {
     return op->feedback == NULL && (op->own_count > 0 || op->send != op->recv);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/allreduce/reduction.h - what allreduce, reduce and the reduce-scatters have in common.
+ * transport/coll/allreduce/reduction.h - what allreduce, reduce and the reduce-scatters have in
+ * common.
  *
  * A vector of count values is cut into one share per rank: share r is the values
  * [first[r], first[r] + length[r]). `direct` uses the whole vector, `two_pass` and `grid` the
@@ -29,7 +30,8 @@ size_t tw_share_longest(const tw_collective_call_t *call, size_t block, size_t r
  */
 void tw_shares_equal(size_t ranks, size_t count, size_t block, size_t *first, size_t *length);
 
-/* Fill an operation: a share for each rank, in blocks of so many values; or as the call gives them. */
+/* Fill an operation: a share for each rank, in blocks of so many values; or as the call gives
+ * them. */
 void tw_reduction_fill_shares(tw_request_t *op, const tw_collective_call_t *call, size_t block);
 /* The same, in blocks of the codec. */
 void tw_reduction_fill(tw_request_t *op, const tw_collective_call_t *call);
@@ -56,8 +58,9 @@ static inline uint8_t *tw_share_at(const tw_request_t *op, const tw_lane_t *lane
     return tw_lane_at(op, lane, buffer, op->array[TW_SHARE_FIRST][rank]);
 }
 
-/* Encode sum[n], the fragment of our own share, with the second residual if there is one. Of elements that are
- * their own codes an average is taken here, once for all ranks, else by each that decodes; they may be at `codes`. */
+/* Encode sum[n], the fragment of our own share, with the second residual if there is one. Of
+ * elements that are their own codes an average is taken here, once for all ranks, else by each that
+ * decodes; they may be at `codes`. */
 void tw_reduction_encode_sum(tw_request_t *op, const tw_lane_t *lane, const void *sum, size_t n,
                              uint8_t *codes);
 

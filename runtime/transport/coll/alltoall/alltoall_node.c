@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/alltoall/alltoall_node.c - values as they are, through the memory of one node: every
- * rank puts a fragment for each other rank into its slot, and takes what the others have for it.
- * For lossless codecs and equal blocks: the counts of an alltoallv are not known everywhere, so it
- * takes messages.
+ * transport/coll/alltoall/alltoall_node.c - values as they are, through the memory of one node:
+ * every rank puts a fragment for each other rank into its slot, and takes what the others have for
+ * it. For lossless codecs and equal blocks: the counts of an alltoallv are not known everywhere, so
+ * it takes messages.
  *
  * In place too: a round takes its fragments out before it puts others there, and rounds do not
  * overlap. Long blocks are read where they are, if the system allows it; a rank in place, which its

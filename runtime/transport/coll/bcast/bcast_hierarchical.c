@@ -69,8 +69,8 @@ static tw_status_t tw_hier_forward(tw_request_t *op, tw_lane_t *lane, size_t n,
     return status;
 }
 
-/* Codes that are made, sent and decoded: where the holder has them for its node, or, in memory of a device,
- * in our lane, from where they can be staged. */
+/* Codes that are made, sent and decoded: where the holder has them for its node, or, in memory of a
+ * device, in our lane, from where they can be staged. */
 static uint8_t *tw_hier_codes(const tw_request_t *op, const tw_lane_t *lane)
 {
     return op->device != NULL ? tw_lane_slot(op, lane, 0)

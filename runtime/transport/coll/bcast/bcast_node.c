@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/bcast/bcast_node.c - values as they are, through the memory of one node: the root puts
- * fragment after fragment into its slots, which stay in the cache, the others take them. For
+ * transport/coll/bcast/bcast_node.c - values as they are, through the memory of one node: the root
+ * puts fragment after fragment into its slots, which stay in the cache, the others take them. For
  * lossless codecs. No messages; the root may be ahead of the slowest reader by TW_NODE_SLOTS
  * fragments. Long vectors are read where they are, whole, if the system allows it: the root is then
  * done when all have them.

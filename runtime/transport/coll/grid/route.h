@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/grid/route.h - codes that travel through the grid of ranks (policy/grid.h), unchanged.
+ * transport/coll/grid/route.h - codes that travel through the grid of ranks (policy/grid.h),
+ * unchanged.
  *
  * Two ways, each of two hops, each hop a stage of the engine. A bundle is one message; its
  * fragments lie one after another in a lane's buffer, without gaps.

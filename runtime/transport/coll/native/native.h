@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/native/native.h - MPI's own collectives on the values, as one more algorithm ("mpi"):
- * what is taken where encoding does not pay.
+ * transport/coll/native/native.h - MPI's own collectives on the values, as one more algorithm
+ * ("mpi"): what is taken where encoding does not pay.
  *
  * A blocking call may become MPI's blocking one only where every rank does the same, and where no
  * other operation of the communicator would have to be advanced meanwhile: on communicators on

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/native/native_device.c - MPI's blocking collectives on device memory: the values are
- * copied to pinned memory, and the result back. The nonblocking ones get theirs from the engine
+ * transport/coll/native/native_device.c - MPI's blocking collectives on device memory: the values
+ * are copied to pinned memory, and the result back. The nonblocking ones get theirs from the engine
  * (bounce.h).
  */
 #include "config.h"
@@ -24,8 +24,8 @@ static tw_status_t tw_native_move(tw_comm_t *comm, const tw_exec_t *exec, void *
     return tw_staging_failed(comm, status, "a copy of values");
 }
 
-/* Where all ranks say device memory they agree the first time; else others may have theirs in host memory,
- * and go on. */
+/* Where all ranks say device memory they agree the first time; else others may have theirs in host
+ * memory, and go on. */
 static tw_status_t tw_native_agree(tw_comm_t *comm, bool said, tw_status_t mine)
 {
     if (!said) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/link/ucx/connect.c - opening the UCX endpoint of a communicator: every rank makes a worker,
- * the workers' addresses go round by MPI, and every rank connects to every other.
+ * transport/link/ucx/connect.c - opening the UCX endpoint of a communicator: every rank makes a
+ * worker, the workers' addresses go round by MPI, and every rank connects to every other.
  *
  * UCX can say that a peer is gone (UCP_ERR_HANDLING_MODE_PEER), but not through shared memory,
  * which it then does without. A node lives or dies as one: only connections between nodes are made
@@ -55,9 +55,9 @@ static tw_ucx_t *tw_ucx_new(const tw_comm_t *comm)
     return ucx;
 }
 
-/* Of several OpenFabrics devices the one near this rank's GPU, unless the user has chosen. The system's
- * interfaces stay, as if nothing were set: UCX may be without verbs, and takes the faster ones anyway.
- * What it does not know of these it need not warn of. */
+/* Of several OpenFabrics devices the one near this rank's GPU, unless the user has chosen. The
+ * system's interfaces stay, as if nothing were set: UCX may be without verbs, and takes the faster
+ * ones anyway. What it does not know of these it need not warn of. */
 static ucs_status_t tw_ucx_near(const tw_comm_t *comm, tw_ucx_t *ucx, ucp_config_t *config)
 {
     struct if_nameindex *names;

@@ -7,8 +7,9 @@
  *
  * UCP calls a message sent while its last bytes still lie in its own buffers (TCP with a full
  * socket), from where they go on only when someone calls ucp_worker_progress. So that a rank may
- * turn to other things once its operation is complete, the communicator's progress thread (progress_thread.h) goes on
- * doing that, until a flush has shown that all has arrived. It makes no MPI call.
+ * turn to other things once its operation is complete, the communicator's progress thread
+ * (progress_thread.h) goes on doing that, until a flush has shown that all has arrived. It makes no
+ * MPI call.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/link/ucx/ucx.h - what the files of the UCX endpoint share.
  *
- * UCX is loaded when a communicator asks for it, not when the program starts: merely loading it puts
- * handlers on signals of the process.
+ * UCX is loaded when a communicator asks for it, not when the program starts: merely loading it
+ * puts handlers on signals of the process.
  */
 #ifndef TW_TRANSPORT_LINK_UCX_UCX_H
 #define TW_TRANSPORT_LINK_UCX_UCX_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * cuda_runtime_api.h - the part of the CUDA 13 runtime's ABI that tests/gpu/standin has: names,
- * numbers, layouts. For tests where no CUDA toolkit is installed; abi.sh compares it with a toolkit's
- * header where there is one.
+ * numbers, layouts. For tests where no CUDA toolkit is installed; abi.sh compares it with a
+ * toolkit's header where there is one.
  */
 #ifndef TW_STANDIN_CUDA_RUNTIME_API_H
 #define TW_STANDIN_CUDA_RUNTIME_API_H
