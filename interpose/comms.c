@@ -13,7 +13,9 @@
 #include "interpose/records.h"
 #include "interpose/state.h"
 #include "runtime/base/bytes.h"
+#include "runtime/transport/api/open.h"
 #include "runtime/transport/comm/comm.h"
+#include "runtime/transport/device/device.h"
 
 /* Newest first; programs have few communicators, and use the newest most. A handle that is looked
  * up again and again is found by the small table before it. */
@@ -230,7 +232,7 @@ static void tw_comms_drop_duplicate(tw_entry_t *entry)
     if (duplicate != NULL) {
         tw_device_enter(entry->handle, entry->device);
         if (entry->device != NULL && entry->device->gone) {
-            duplicate->device.open = false; /* nothing of it is left to be released */
+            duplicate->device->open = false; /* nothing of it is left to be released */
         }
         tw_comm_destroy(duplicate);
         tw_device_leave(entry->device);

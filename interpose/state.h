@@ -16,7 +16,7 @@
 #include "runtime/policy/drop_in.h"
 #include "runtime/policy/policy.h"
 #include "runtime/policy/rules.h"
-#include "runtime/transport/link/mpi_ops.h"
+#include "runtime/transport/comm/mpi_ops.h"
 
 typedef struct tw_state {
     tw_context_t        context; /* log and base settings; for codecs and communicators           */

@@ -10,6 +10,7 @@
 
 #include "interpose/vectors.h"
 #include "runtime/transport/comm/comm.h"
+#include "runtime/transport/device/device.h"
 
 /* Can the transport work where the vectors are? Then its work goes on our stream. */
 static bool tw_vectors_on_device(const tw_call_t *call, const tw_vectors_t *v)
@@ -24,8 +25,8 @@ static bool tw_vectors_on_device(const tw_call_t *call, const tw_vectors_t *v)
         return false;
     }
     pthread_mutex_lock(&entry->lock); /* another thread may advance what is under way */
-    entry->device                   = device;
-    entry->duplicate->device.stream = device->stream;
+    entry->device                    = device;
+    entry->duplicate->device->stream = device->stream;
     pthread_mutex_unlock(&entry->lock);
     tw_device_enter(entry->handle, device);
     tw_device_check(entry->handle, tw_device_order(device));

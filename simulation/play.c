@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/transport/api/open.h"
 #include "runtime/transport/comm/comm.h"
 #include "runtime/transport/engine/request.h"
 #include "simulation/codecs.h"

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "runtime/transport/link/mpi_ops.h"
+#include "runtime/transport/comm/mpi_ops.h"
 #include "scaling/script.h"
 
 #define WORLD_EVER INFINITY

@@ -9,7 +9,7 @@
 #include "runtime/base/bytes.h"
 #include "runtime/scheduler/buckets.h"
 #include "runtime/scheduler/same.h"
-#include "runtime/transport/engine/progress_thread.h"
+#include "runtime/transport/comm/progress_thread.h"
 
 /* ---- arguments ----------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include "config.h"
 
 #include "runtime/scheduler/buckets.h"
-#include "runtime/transport/engine/progress_thread.h"
+#include "runtime/transport/comm/progress_thread.h"
 
 /* ---- under way ----------------------------------------------------------------------------- */
 

@@ -8,8 +8,8 @@
 #include "runtime/base/bytes.h"
 #include "runtime/scheduler/hybrid.h"
 #include "runtime/scheduler/same.h"
-#include "runtime/transport/comm/place.h"
-#include "runtime/transport/engine/progress_thread.h"
+#include "runtime/transport/bind/place.h"
+#include "runtime/transport/comm/progress_thread.h"
 
 #define TW_ALIGN_UP(n) (((n) + TW_POOL_ALIGN - 1) / TW_POOL_ALIGN * TW_POOL_ALIGN)
 

@@ -8,8 +8,8 @@
 #include "config.h"
 
 #include "runtime/scheduler/hybrid.h"
-#include "runtime/transport/coll/collective.h"
-#include "runtime/transport/engine/progress_thread.h"
+#include "runtime/transport/api/collective.h"
+#include "runtime/transport/comm/progress_thread.h"
 
 /* ---- messages ------------------------------------------------------------------------------ */
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "runtime/scheduler/side_stream.h"
-#include "runtime/transport/device/staging.h"
-#include "runtime/transport/engine/progress_thread.h"
+#include "runtime/transport/engine/staging.h"
+#include "runtime/transport/comm/progress_thread.h"
 
 tw_status_t tw_side_open(tw_side_stream_t *side, tw_comm_t *comm, const tw_exec_t *exec)
 {
@@ -21,7 +21,7 @@ tw_status_t tw_side_open(tw_side_stream_t *side, tw_comm_t *comm, const tw_exec_
     tw_comm_enter(comm);
     status = tw_comm_device_open(comm);
     if (status == TW_OK) {
-        side->ops    = comm->device.ops;
+        side->ops    = comm->device->ops;
         side->caller = exec->stream;
     }
     tw_comm_leave(comm);
@@ -37,7 +37,7 @@ tw_status_t tw_side_open_own(tw_side_stream_t *side, tw_comm_t *comm, const tw_e
         tw_comm_enter(comm);
         status = side->ops->stream_create(&side->own);
         if (status != TW_OK) {
-            TW_ERROR(&comm->log, "%s: device %d gives no stream", who, comm->device.number);
+            TW_ERROR(&comm->log, "%s: device %d gives no stream", who, comm->device->number);
             side->own = NULL;
         }
         tw_comm_leave(comm);
@@ -69,7 +69,7 @@ void tw_side_close(tw_side_stream_t *side)
 
 bool tw_side_has(const tw_side_stream_t *side, const void *p)
 {
-    const tw_device_ops_t *ops = side->comm->device.ops;
+    const tw_device_ops_t *ops = side->comm->device->ops;
 
     return p == NULL || (side->ops != NULL ? ops->check(p) == TW_OK : !ops->owns(p, NULL));
 }
@@ -159,8 +159,8 @@ tw_status_t tw_side_mark(const tw_side_stream_t *side, tw_device_event_t *event)
 
     if (event != NULL) {
         tw_comm_enter(side->comm);
-        status = tw_staging_failed(side->comm, side->ops->record(event->event, side->caller),
-                                   "an event");
+        status = tw_comm_device_failed(side->comm, side->ops->record(event->event, side->caller),
+                                       "an event");
         tw_comm_leave(side->comm);
     }
     return status;
@@ -174,8 +174,8 @@ tw_status_t tw_side_copy(const tw_side_stream_t *side, void *dst, const void *sr
         memcpy(dst, src, bytes);
     } else if (bytes > 0) {
         tw_comm_enter(side->comm);
-        status =
-            tw_staging_failed(side->comm, side->ops->copy(dst, src, bytes, side->caller), "a copy");
+        status = tw_comm_device_failed(side->comm, side->ops->copy(dst, src, bytes, side->caller),
+                                       "a copy");
         tw_comm_leave(side->comm);
     }
     return status;
@@ -189,8 +189,8 @@ tw_status_t tw_side_zero(const tw_side_stream_t *side, void *dst, size_t bytes)
         memset(dst, 0, bytes);
     } else if (bytes > 0) {
         tw_comm_enter(side->comm);
-        status = tw_staging_failed(side->comm, side->ops->zero(dst, bytes, side->caller),
-                                   "setting it to zero");
+        status = tw_comm_device_failed(side->comm, side->ops->zero(dst, bytes, side->caller),
+                                       "setting it to zero");
         tw_comm_leave(side->comm);
     }
     return status;

@@ -15,6 +15,7 @@
 #define TW_SCHEDULER_SIDE_STREAM_H
 
 #include "runtime/transport/comm/comm.h"
+#include "runtime/transport/device/device.h"
 
 typedef struct tw_side_stream {
     tw_comm_t             *comm;

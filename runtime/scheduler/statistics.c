@@ -30,9 +30,9 @@
 
 #include "runtime/base/fpmode.h"
 #include "runtime/scheduler/statistics.h"
-#include "runtime/transport/coll/collective.h"
-#include "runtime/transport/device/staging.h"
-#include "runtime/transport/engine/progress_thread.h"
+#include "runtime/transport/api/collective.h"
+#include "runtime/transport/engine/staging.h"
+#include "runtime/transport/comm/progress_thread.h"
 
 static size_t tw_layer_numbers(const tw_statistics_t *s, const tw_statistics_layer_t *layer)
 {
@@ -94,7 +94,7 @@ static tw_status_t tw_layer_alone(const tw_statistics_t *s, const tw_statistics_
 
     if (side->ops != NULL) {
         tw_comm_enter(s->world);
-        status = tw_staging_failed(
+        status = tw_comm_device_failed(
             s->world, side->ops->moments_empty(layer->numbers, n, side->caller), "a kernel");
         tw_comm_leave(s->world);
     } else if (!(layer->numbers[0] > 0.0)) {

@@ -11,7 +11,9 @@
 #include "runtime/base/bytes.h"
 #include "runtime/scheduler/same.h"
 #include "runtime/scheduler/statistics.h"
-#include "runtime/transport/engine/progress_thread.h"
+#include "runtime/transport/api/open.h"
+#include "runtime/transport/comm/progress_thread.h"
+#include "runtime/transport/device/device.h"
 
 /* Bytes of `each` elements of this rank and of all ranks; false where they exceed memory. */
 static bool tw_statistics_bytes(size_t each, int ranks, size_t element, size_t *bytes)
@@ -55,8 +57,8 @@ static tw_status_t tw_statistics_split(tw_statistics_t *s)
         MPI_Comm_free(&group);
     }
     if (s->own != NULL) { /* where its operations look at events */
-        s->own->device.ops    = world->device.ops;
-        s->own->device.number = world->device.number;
+        s->own->device->ops    = world->device->ops;
+        s->own->device->number = world->device->number;
     }
     return status;
 }

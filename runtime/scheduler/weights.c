@@ -10,7 +10,7 @@
 #include "runtime/scheduler/same.h"
 #include "runtime/scheduler/weights.h"
 #include "runtime/transport/engine/request.h"
-#include "runtime/transport/engine/progress_thread.h"
+#include "runtime/transport/comm/progress_thread.h"
 
 /* ---- arguments ----------------------------------------------------------------------------- */
 

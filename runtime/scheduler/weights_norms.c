@@ -9,9 +9,9 @@
 
 #include "runtime/base/fpmode.h"
 #include "runtime/scheduler/weights.h"
-#include "runtime/transport/coll/collective.h"
-#include "runtime/transport/device/staging.h"
-#include "runtime/transport/engine/progress_thread.h"
+#include "runtime/transport/api/collective.h"
+#include "runtime/transport/engine/staging.h"
+#include "runtime/transport/comm/progress_thread.h"
 
 #define TW_WORDS (sizeof(double) / sizeof(float))
 
@@ -44,11 +44,11 @@ static tw_status_t tw_weights_squares_device(tw_weights_t *w, tw_weights_of_t of
     tw_comm_enter(w->comm);
     for (size_t i = 0; i < w->parts && status == TW_OK; i++) {
         if (w->part[i].own > 0) {
-            status = tw_staging_failed(w->comm,
-                                       side->ops->square_sum(tw_weights_values(&w->part[i], of),
-                                                             w->part[i].own, work, sum + i,
-                                                             side->caller),
-                                       "a norm");
+            status = tw_comm_device_failed(w->comm,
+                                           side->ops->square_sum(tw_weights_values(&w->part[i], of),
+                                                                 w->part[i].own, work, sum + i,
+                                                                 side->caller),
+                                           "a norm");
         }
     }
     tw_comm_leave(w->comm);

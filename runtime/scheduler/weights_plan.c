@@ -5,8 +5,8 @@
 #include "config.h"
 
 #include "runtime/scheduler/weights.h"
-#include "runtime/transport/coll/collective.h"
-#include "runtime/transport/engine/progress_thread.h"
+#include "runtime/transport/api/collective.h"
+#include "runtime/transport/comm/progress_thread.h"
 
 /* ---- owners -------------------------------------------------------------------------------- */
 

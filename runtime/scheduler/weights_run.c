@@ -5,8 +5,8 @@
 #include "config.h"
 
 #include "runtime/scheduler/weights.h"
-#include "runtime/transport/coll/collective.h"
-#include "runtime/transport/engine/progress_thread.h"
+#include "runtime/transport/api/collective.h"
+#include "runtime/transport/comm/progress_thread.h"
 #include "runtime/transport/engine/request.h"
 
 static tw_status_t tw_weights_part_of(tw_weights_t *w, size_t i, tw_weights_part_t **part_p)

@@ -3,11 +3,14 @@
 # call each other in a circle, and the calls from a lower floor to a higher one. A line each:
 #     circle FILE            up FILE -> FILE (SYMBOL)
 
-function floor_of(file)
+# Folders of the transport, from the lowest.
+BEGIN { split("comm shm device link feedback bind engine coll auto api", list, " "); for (i in list) folder[list[i]] = i }
+
+function floor_of(file,    part)
 {
     if (file ~ /^runtime\/base\//) return 0
     if (file ~ /^runtime\/(codec|topology|policy)\//) return 1
-    if (file ~ /^runtime\/transport\//) return 2
+    if (split(file, part, "/") > 3 && part[2] == "transport") return 2 + folder[part[3]] / 100
     if (file ~ /^runtime\/scheduler\//) return 3
     return 4
 }

@@ -14,6 +14,7 @@
 
 #include <thinwire/collective.h>
 
+#include "runtime/transport/api/open.h"
 #include "runtime/transport/comm/comm.h"
 #include "tests/fuzz/target.h"
 

@@ -21,8 +21,9 @@
 #include <sanitizer/lsan_interface.h>
 #endif
 
+#include "runtime/transport/api/open.h"
 #include "runtime/transport/comm/comm.h"
-#include "runtime/transport/link/endpoint.h"
+#include "runtime/transport/comm/endpoint.h"
 #include "tests/gpu/ranks.h"
 
 const char *const verbs[ALL_VERBS] = {"allreduce two_pass",
@@ -65,8 +66,8 @@ void open_comm(const char *path, int node_ranks)
     setenv("THINWIRE_DEVICE_PATH", path, 1);
     must(tw_context_create(&ctx), "context");
     must(tw_comm_create_with(ctx, MPI, MPI_COMM_WORLD, &comm), "communicator");
-    comm->device.ops   = &DEVICE;
-    comm->device.aware = AWARE;
+    comm->device->ops   = &DEVICE;
+    comm->device->aware = AWARE;
 }
 
 void close_comm(void)

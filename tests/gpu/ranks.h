@@ -7,6 +7,7 @@
 #include <thinwire/thinwire.h>
 
 #include "runtime/codec/device.h"
+#include "runtime/transport/device/device.h"
 #ifdef TW_ON_STUB
 #include "tests/transport/stub_device.h"
 #include "tests/transport/stub_mpi.h"

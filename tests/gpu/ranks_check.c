@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "runtime/transport/comm/comm.h"
+#include "runtime/transport/device/device.h"
 #include "tests/gpu/ranks.h"
 
 static int tests, failures;
@@ -245,7 +246,7 @@ static void check_nodes(void)
     for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
         ok(check_verb(some[i], SAID, true), "nodes", verbs[some[i]]);
     }
-    ok((comm->device.slots.state == TW_NODE_THERE) == SHARES, "nodes",
+    ok((comm->device->slots.state == TW_NODE_THERE) == SHARES, "nodes",
        "processes share memory of their devices (CUDA IPC)");
     close_comm();
 }

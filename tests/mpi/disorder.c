@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/transport/api/open.h"
 #include "runtime/transport/comm/comm.h"
 #include "tests/mpi/job.h"
 

@@ -8,6 +8,7 @@
 
 #include <thinwire/buckets.h>
 
+#include "runtime/transport/api/open.h"
 #include "tests/scheduler/device_cases.h"
 
 #define TENSORS 6
@@ -212,9 +213,9 @@ void buckets_independent(void)
     size_t        later = 0;
 
     T_OK(tw_comm_create_with(ctx, &tw_mpi_default, MPI_COMM_SELF, &comm));
-    comm->device.ops   = &stub_device;
-    comm->device.aware = 0;
-    stub_diligence     = 1024;
+    comm->device->ops   = &stub_device;
+    comm->device->aware = 0;
+    stub_diligence      = 1024;
     memset(stub_real(memory), 0, (2 * N + LATER) * sizeof(float));
     memset(stub_real(ones), 0x3f, N * sizeof(float));
     T_OK(tw_buckets_create(comm, &config, tensors, 2, &b));

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "runtime/transport/device/device.h"
 #include "tests/transport/device_job.h"
 
 /* Memory that a rank computes in, and the stream for that: of the device, or of the host. */

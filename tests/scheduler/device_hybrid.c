@@ -166,11 +166,11 @@ void hybrid_refused(void)
         T_CHECK(t_log_holds(MPI_COMM_WORLD, &log, "kinds of memory differ"), "%s", log.text);
     }
     if (last) {
-        comm->device.pool[TW_DEVICE_MEMORY].limit = 1000;
+        comm->device->pool[TW_DEVICE_MEMORY].limit = 1000;
     }
     T_STATUS(tw_hybrid_create(comm, &on, &h), t_size > 1 ? TW_ERR_NO_MEMORY : TW_OK);
     tw_hybrid_destroy(h);
-    comm->device.pool[TW_DEVICE_MEMORY].limit = UINT64_MAX;
+    comm->device->pool[TW_DEVICE_MEMORY].limit = UINT64_MAX;
     T_OK(tw_hybrid_create(comm, &on, &h));
     T_STATUS(tw_hybrid_run(h, here, there, compute, NULL), TW_ERR_INVALID_ARG);
     SAYS(log, "buffer 'x' is not memory of the device");

@@ -138,10 +138,10 @@ void statistics_refused(void)
     T_CHECK(!last || strstr(log.text, "there is no device that works") != NULL, "%s", log.text);
     stub_current = 1;
     if (last) {
-        comm->device.pool[TW_DEVICE_PINNED].limit = 1000;
+        comm->device->pool[TW_DEVICE_PINNED].limit = 1000;
     }
     T_STATUS(tw_statistics_create(comm, &on, &s), TW_ERR_NO_MEMORY);
-    comm->device.pool[TW_DEVICE_PINNED].limit = UINT64_MAX;
+    comm->device->pool[TW_DEVICE_PINNED].limit = UINT64_MAX;
     if (t_size > 1) {
         T_STATUS(tw_statistics_create(comm, last ? &off : &on, &s), TW_ERR_MISMATCH);
         T_CHECK(t_log_holds(MPI_COMM_WORLD, &log, "kinds of memory differ"), "%s", log.text);

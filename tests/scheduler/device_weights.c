@@ -252,10 +252,10 @@ void weights_refused(void)
         T_CHECK(t_log_holds(MPI_COMM_WORLD, &log, "kinds of memory differ"), "%s", log.text);
     }
     if (last) {
-        comm->device.pool[TW_DEVICE_PINNED].limit = 0;
+        comm->device->pool[TW_DEVICE_PINNED].limit = 0;
     }
     T_STATUS(tw_weights_create(comm, &on, &group, 1, &w), TW_ERR_NO_MEMORY);
-    comm->device.pool[TW_DEVICE_PINNED].limit = UINT64_MAX;
+    comm->device->pool[TW_DEVICE_PINNED].limit = UINT64_MAX;
     T_OK(tw_weights_create(comm, &on, &group, 1, &w));
     T_STATUS(tw_weights_collect(w, 0, there, here), TW_ERR_INVALID_ARG);
     tw_weights_destroy(w);

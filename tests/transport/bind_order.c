@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "runtime/transport/comm/comm.h"
-#include "runtime/transport/comm/place.h"
+#include "runtime/transport/bind/place.h"
 #include "tests/transport/made_up.h"
 
 /* The same sums, bit for bit, whatever the order of messages. */

@@ -59,7 +59,7 @@ static void no_device(void)
     float          host[4] = {0};
     int            number;
 
-    comm->device.ops = &tw_device_cuda;
+    comm->device->ops = &tw_device_cuda;
     if (tw_device_cuda.current(&number) == TW_OK) {
         T_STATUS(tw_allreduce(comm, TW_IN_PLACE, host, 4, TW_SUM, &how), TW_ERR_INVALID_ARG);
     } else {
@@ -187,11 +187,11 @@ static void memory_that_one_rank_lacks(void)
         device_job_open(&job, comm, &shape, 1, NULL, 1, NULL, NULL);
         device_job_fill(&job, 0);
         if (t_rank == t_size - 1) {
-            comm->device.pool[kind].limit = 1000;
+            comm->device->pool[kind].limit = 1000;
         }
         T_STATUS(t_job_run(&job.on), TW_ERR_NO_MEMORY);
         T_STATUS(t_job_plan(&job.on, &plan), TW_ERR_NO_MEMORY);
-        comm->device.pool[kind].limit = UINT64_MAX;
+        comm->device->pool[kind].limit = UINT64_MAX;
         T_OK(t_job_run(&job.on));
         device_job_check(&job);
         device_job_close(&job);

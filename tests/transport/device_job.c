@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "runtime/transport/api/open.h"
 #include "tests/transport/device_job.h"
 
 #define MARGIN 96 /* bytes before and behind a buffer that must not change */
@@ -19,8 +20,8 @@ tw_comm_t *device_comm(path_t path, const char *const *settings, tw_context_t **
     *ctx_p = t_context();
     T_OK(tw_comm_create_with(*ctx_p, mpi, MPI_COMM_WORLD, &comm));
     t_settings_take_out(settings);
-    comm->device.ops   = &stub_device;
-    comm->device.aware = path == DIRECT;
+    comm->device->ops   = &stub_device;
+    comm->device->aware = path == DIRECT;
     if (comm->config.progress == TW_PROGRESS_THREAD) {
         T_OK(tw_comm_start_progress(comm));
     }

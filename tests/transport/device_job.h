@@ -6,6 +6,7 @@
 #define TW_TESTS_TRANSPORT_DEVICE_JOB_H
 
 #include "runtime/transport/comm/comm.h"
+#include "runtime/transport/device/device.h"
 #include "tests/mpi/job.h"
 #include "tests/transport/stub_device.h"
 #include "tests/transport/stub_mpi.h"

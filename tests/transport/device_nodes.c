@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "runtime/transport/device/device.h"
 #include "tests/transport/device_job.h"
 #include "tests/transport/device_nodes.h"
 
@@ -77,8 +78,8 @@ static void from_node_to_node(int shares)
             device_job_once(comm, &shape, 1, NULL, 1);
             device_job_once(comm, &shape, i % 2 != 0 || t_rank > 0, NULL, 0);
         }
-        T_CHECK((comm->device.slots.state == TW_NODE_THERE) == (could && shares),
-                "slots in memory of devices: %d", (int)comm->device.slots.state);
+        T_CHECK((comm->device->slots.state == TW_NODE_THERE) == (could && shares),
+                "slots in memory of devices: %d", (int)comm->device->slots.state);
         device_comm_done(comm, ctx);
     }
     stub_shares = could;

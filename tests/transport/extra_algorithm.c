@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/transport/api/collective.h"
 #include "runtime/transport/coll/allreduce/reduction.h"
 #include "tests/mpi/harness.h"
 

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "runtime/transport/api/open.h"
 #include "runtime/transport/comm/comm.h"
+#include "runtime/transport/shm/segment.h"
 #include "tests/mpi/harness.h"
 
 #define COUNT 50000
@@ -137,7 +139,7 @@ static void memory_that_one_rank_lacks_beside_the_nodes(void)
     T_STATUS(tw_allreduce(comm, in, out, 4, TW_SUM, NULL), TW_ERR_NO_MEMORY);
     comm->pool.limit = UINT64_MAX;
     sums(comm);
-    T_CHECK(comm->node.state != TW_NODE_THERE, "the node's memory is used");
+    T_CHECK(comm->node->state != TW_NODE_THERE, "the node's memory is used");
     t_comm_done(comm, ctx);
 }
 
@@ -155,7 +157,7 @@ static void files_that_may_not_be_large(void)
     T_CHECK(t_rank != 0 || setrlimit(RLIMIT_FSIZE, &limit) == 0, "no limit");
     sums(comm);
     T_OK(tw_allreduce(comm, in, out, COUNT, TW_SUM, NULL));
-    T_CHECK(comm->node.state != TW_NODE_THERE, "the node's memory is used");
+    T_CHECK(comm->node->state != TW_NODE_THERE, "the node's memory is used");
     T_CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0, "the limit stays");
     t_comm_done(comm, ctx);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "runtime/transport/comm/comm.h"
+#include "runtime/transport/device/device.h"
 #include "tests/transport/made_up.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -106,14 +107,14 @@ tw_comm_t *open_over(tw_context_t **ctx_p, MPI_Comm parent)
     setenv("HWLOC_XMLFILE", made_machine[0] == '/' ? made_machine : path, 1);
     T_OK(tw_context_create(ctx_p));
     T_OK(tw_context_set_log(*ctx_p, keep_line, NULL));
-    comm             = t_comm(*ctx_p, parent);
-    comm->device.ops = made_table;
-    made_count       = 8;
-    made_problem     = NULL;
-    made_busy        = -1;
-    made_current     = -1;
-    made_started     = 0;
-    made_stuck       = -1;
+    comm              = t_comm(*ctx_p, parent);
+    comm->device->ops = made_table;
+    made_count        = 8;
+    made_problem      = NULL;
+    made_busy         = -1;
+    made_current      = -1;
+    made_started      = 0;
+    made_stuck        = -1;
     memcpy(made_bus, s4_bus, sizeof(s4_bus));
     lines   = 0;
     last[0] = '\0';

@@ -4,7 +4,7 @@
 #ifndef TW_TESTS_TRANSPORT_STUB_MPI_H
 #define TW_TESTS_TRANSPORT_STUB_MPI_H
 
-#include "runtime/transport/link/mpi_ops.h"
+#include "runtime/transport/comm/mpi_ops.h"
 
 const tw_mpi_ops_t *stub_mpi(void);
 

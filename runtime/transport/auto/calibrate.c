@@ -10,7 +10,7 @@
 #include "runtime/base/fpmode.h"
 #include "runtime/transport/auto/calibrate.h"
 #include "runtime/transport/comm/sync.h"
-#include "runtime/transport/engine/progress_thread.h"
+#include "runtime/transport/comm/progress_thread.h"
 #include "runtime/transport/engine/request.h"
 
 /* Numbers as a codec meets them. */
@@ -60,10 +60,10 @@ TW_IN_FPMODE static tw_status_t tw_calibrate_here(tw_comm_t *comm, double second
 {
     const tw_stats_t stats = comm->stats;
     tw_gauge_t       g     = {
-                  .comm = comm, .node = comm->nodes.node_of, .long_form = seconds >= TW_CALIBRATE_LONG};
+                  .comm = comm, .node = comm->nodes->node_of, .long_form = seconds >= TW_CALIBRATE_LONG};
     tw_facts_t  found = {.ranks       = comm->size,
-                         .nodes       = comm->nodes.count,
-                         .local_ranks = comm->nodes.most,
+                         .nodes       = comm->nodes->count,
+                         .local_ranks = comm->nodes->most,
                          .long_form   = g.long_form};
     void       *send = NULL, *recv = NULL, *requests = NULL;
     tw_status_t status;

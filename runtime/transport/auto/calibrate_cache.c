@@ -158,7 +158,7 @@ static tw_status_t tw_cache_read(tw_comm_t *comm, const tw_facts_key_t *here, tw
     }
     well = tw_facts_read(text, length, facts, key, why, sizeof(why)) &&
            tw_facts_fit(key, here, why, sizeof(why));
-    if (well && (facts->ranks != comm->size || facts->nodes != comm->nodes.count)) {
+    if (well && (facts->ranks != comm->size || facts->nodes != comm->nodes->count)) {
         well = false;
         snprintf(why, sizeof(why), "it is of %d ranks on %d nodes", facts->ranks, facts->nodes);
     }

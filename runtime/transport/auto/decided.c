@@ -28,8 +28,8 @@
 static tw_decisions_of_t tw_decisions_of(tw_comm_t *comm)
 {
     tw_decisions_of_t of = {.ranks       = comm->size,
-                            .nodes       = comm->nodes.count,
-                            .local_ranks = comm->nodes.most,
+                            .nodes       = comm->nodes->count,
+                            .local_ranks = comm->nodes->most,
                             .leader      = comm->ctx->log.rank,
                             .number      = 1};
 
@@ -151,7 +151,7 @@ static bool tw_context_created(tw_context_t *ctx, const tw_comm_t *comm)
         return false;
     }
     ctx->created               = list;
-    list[ctx->created_count++] = (tw_created_t){comm->size, comm->nodes.most};
+    list[ctx->created_count++] = (tw_created_t){comm->size, comm->nodes->most};
     return true;
 }
 

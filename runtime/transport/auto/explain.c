@@ -135,7 +135,7 @@ void tw_auto_cannot(const tw_comm_t *comm, const tw_question_t *question)
                 "if it named none",
                 settings[question->operation],
                 tw_policy_name(question->operation, question->forced),
-                tw_model_operations[question->operation], comm->size, comm->nodes.count,
-                comm->nodes.most);
+                tw_model_operations[question->operation], comm->size, comm->nodes->count,
+                comm->nodes->most);
     }
 }

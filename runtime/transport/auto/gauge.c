@@ -11,7 +11,7 @@
 #include "runtime/transport/auto/calibrate.h"
 #include "runtime/transport/coll/native/native.h"
 #include "runtime/transport/comm/sync.h"
-#include "runtime/transport/engine/progress_thread.h"
+#include "runtime/transport/comm/progress_thread.h"
 #include "runtime/transport/engine/request.h"
 
 void tw_gauge_phase(tw_gauge_t *g, double budget)

@@ -7,8 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "runtime/transport/coll/node.h"
 #include "runtime/transport/coll/traffic.h"
-#include "runtime/transport/shm/quick.h"
 
 const tw_algorithm_row_t *tw_collective_row(const tw_collective_t *collective, const char *name)
 {
@@ -28,7 +28,7 @@ tw_status_t tw_collective_in_node(const tw_collective_call_t *call)
 
 bool tw_collective_of_nodes(const tw_collective_call_t *call)
 {
-    const tw_nodes_t *nodes = &call->comm->nodes;
+    const tw_nodes_t *nodes = call->comm->nodes;
 
     return tw_policy_hierarchical(&call->comm->policy, call->encoded, nodes->count, nodes->least);
 }

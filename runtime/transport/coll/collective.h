@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/collective.h - the one way of every call, in all of its forms, from the public
- * function to an operation of the engine:
- *
- *     tw_allreduce() ...   fill a tw_collective_call_t
- *     tw_collective()      check -> decide (the call, the settings, `auto`) -> MPI's own, or the
- *                          short way through a node's memory, or an algorithm -> create, fill,
- *                          start
+ * transport/coll/collective.h - collectives as data: a call, and what carries it out.
  *
  * A collective is a table of functions (tw_collective_t) and a list of algorithms; an algorithm is
  * a row (tw_algorithm_row_t) and the engine's functions (tw_algorithm_ops_t).
@@ -81,25 +75,6 @@ static inline void tw_collective_begin(tw_collective_call_t *call, tw_comm_t *co
     call->after      = NULL;
 }
 
-/* tw_NAME(), tw_iNAME() and tw_NAME_init(): tw_NAME_form() with the same arguments, the form and
- * where the request goes. Both lists, in parentheses, are those between communicator and `how`. */
-#define TW_COLLECTIVE_FORMS(name, parameters, arguments)                                           \
-    tw_status_t tw_##name(tw_comm_t *comm, TW_LIST parameters, const tw_how_t *how)                \
-    {                                                                                              \
-        return tw_##name##_form(comm, TW_LIST arguments, how, TW_BLOCKING, NULL);                  \
-    }                                                                                              \
-    tw_status_t tw_i##name(tw_comm_t *comm, TW_LIST parameters, const tw_how_t *how,               \
-                           tw_request_t **request_p)                                               \
-    {                                                                                              \
-        return tw_##name##_form(comm, TW_LIST arguments, how, TW_NONBLOCKING, request_p);          \
-    }                                                                                              \
-    tw_status_t tw_##name##_init(tw_comm_t *comm, TW_LIST parameters, const tw_how_t *how,         \
-                                 tw_request_t **plan_p)                                            \
-    {                                                                                              \
-        return tw_##name##_form(comm, TW_LIST arguments, how, TW_PLAN, plan_p);                    \
-    }
-#define TW_LIST(...) __VA_ARGS__
-
 struct tw_algorithm_row {
     const char    *name;
     tw_algorithm_t number; /* by which calls name it; TW_ALGORITHM_AUTO: not at all */
@@ -137,12 +112,8 @@ extern const tw_collective_t tw_collective_allreduce, tw_collective_reduce,
     tw_collective_reduce_scatter, tw_collective_bcast, tw_collective_allgather,
     tw_collective_alltoall, tw_collective_alltoallv;
 
-/* Carry it out, in any form: collective.c. The call is used up. */
-tw_status_t tw_collective(tw_collective_call_t *call, tw_form_t form, tw_request_t **request_p);
-
-/* ---- below `auto`: choose.c ------------------------------------------------------------------ */
-
-/* The same for a call that was checked, by the row that it has, if that serves. */
+/* Carry out a call that was checked, by the row that it has, if that serves: choose.c. The call is
+ * used up. */
 tw_status_t tw_collective_run(tw_collective_call_t *call, tw_form_t form, tw_request_t **request_p);
 
 /* A row of a collective by its name; NULL for none. */
@@ -159,14 +130,14 @@ bool tw_collective_of_nodes(const tw_collective_call_t *call);
 /* Does it work in slots of the devices, if in_node? The same on all ranks; after serves(). */
 static inline bool tw_collective_on_slots(const tw_collective_call_t *call)
 {
-    return tw_how_on_device(call->how) && call->comm->device.slots.state == TW_NODE_THERE &&
+    return tw_how_on_device(call->how) && call->comm->device->slots.state == TW_NODE_THERE &&
            tw_reduction_is_fused(tw_reduction_row((int)call->reduction));
 }
 
 /* Bytes of a rank's room in a round, by which it is cut. */
 static inline size_t tw_collective_room(const tw_collective_call_t *call)
 {
-    return tw_collective_on_slots(call) ? TW_DEVICE_SLOT : call->comm->node.slot_bytes;
+    return tw_collective_on_slots(call) ? TW_DEVICE_SLOT : call->comm->node->slot_bytes;
 }
 
 /* The same of values as they are: in memory of the host what stays in the cache. */

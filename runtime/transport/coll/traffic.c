@@ -21,7 +21,7 @@ uint64_t tw_traffic_least(const tw_collective_call_t *call, int ranks, size_t el
     const uint64_t   others = (uint64_t)ranks - 1, among = (uint64_t)ranks;
     const uint64_t   bytes = call->count * element;
     const int        from =
-        ranks == comm->size ? (comm->rank - call->root + ranks) % ranks : comm->nodes.local;
+        ranks == comm->size ? (comm->rank - call->root + ranks) % ranks : comm->nodes->local;
 
     switch (call->collective->operation) {
     case TW_OPERATION_ALLREDUCE:
@@ -52,7 +52,7 @@ static uint64_t tw_traffic_given(const tw_collective_call_t *call)
 
 tw_traffic_t tw_traffic(const tw_collective_call_t *call, bool in_memory, size_t element)
 {
-    const tw_nodes_t *nodes = &call->comm->nodes;
+    const tw_nodes_t *nodes = call->comm->nodes;
     const int         ranks = tw_nodes_ranks(nodes, nodes->mine);
 
     return (tw_traffic_t){.elements = tw_traffic_given(call) * element,

@@ -73,7 +73,7 @@ tw_status_t tw_comm_copy_in_place(tw_comm_t *comm, const void *from, size_t byte
 
 tw_status_t tw_comm_reserve(tw_comm_t *comm, tw_memory_t said, tw_status_t mine, size_t bytes)
 {
-    size_t     *reserved = said == TW_MEMORY_HOST ? &comm->reserved : &comm->device.reserved;
+    size_t     *reserved = said == TW_MEMORY_HOST ? &comm->reserved : &comm->reserved_device;
     tw_status_t status;
 
     if (bytes <= *reserved) {

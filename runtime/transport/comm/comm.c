@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/comm.c - communicators: death, size, counters.
+ * transport/comm/comm.c - communicators: death, rank and size.
  */
 #include "config.h"
 
 #include "runtime/transport/comm/comm.h"
-#include "runtime/transport/engine/progress_thread.h"
+#include "runtime/transport/comm/progress_thread.h"
 
 tw_status_t tw_comm_check(const tw_comm_t *comm)
 {
@@ -60,30 +60,4 @@ tw_status_t tw_comm_status(const tw_comm_t *comm)
     status = comm->status;
     tw_comm_leave(comm);
     return status;
-}
-
-tw_status_t tw_comm_stats(const tw_comm_t *comm, tw_stats_t *stats)
-{
-    if (comm == NULL || stats == NULL) {
-        return TW_ERR_INVALID_ARG;
-    }
-    tw_comm_enter(comm);
-    *stats                  = comm->stats;
-    stats->pool_allocations = comm->pool.allocations - comm->stats.pool_allocations;
-    stats->pool_bytes       = comm->pool.bytes + comm->device.pool[TW_DEVICE_MEMORY].bytes +
-                        comm->device.pool[TW_DEVICE_PINNED].bytes;
-    tw_comm_leave(comm);
-    return TW_OK;
-}
-
-tw_status_t tw_comm_stats_reset(tw_comm_t *comm)
-{
-    if (comm == NULL) {
-        return TW_ERR_INVALID_ARG;
-    }
-    tw_comm_enter(comm);
-    comm->stats                  = (tw_stats_t){0};
-    comm->stats.pool_allocations = comm->pool.allocations; /* the zero point */
-    tw_comm_leave(comm);
-    return TW_OK;
 }

@@ -15,10 +15,7 @@
 #include "runtime/base/pool.h"
 #include "runtime/policy/policy.h"
 #include "runtime/transport/comm/settings.h"
-#include "runtime/transport/device/device.h"
-#include "runtime/transport/link/mpi_ops.h"
-#include "runtime/transport/shm/layout.h"
-#include "runtime/transport/shm/segment.h"
+#include "runtime/transport/comm/mpi_ops.h"
 
 #define TW_TAG_ROUNDS                                                                              \
     16 /* rounds of an operation that have tags of their own; > the largest window */
@@ -32,6 +29,30 @@ typedef struct tw_traffic {
     uint64_t elements, memory; /* bytes */
 } tw_traffic_t;
 
+/* What the engine, which is above this folder, does for those that wait below it. */
+typedef struct tw_engine_ops {
+    /* Advance everything that runs on the communicator; *moved_p (if not NULL) says if something
+     * did. */
+    void (*progress)(tw_comm_t *comm, bool *moved_p);
+
+    /* Advance everything once; give the core away where nothing moved; die after
+     * THINWIRE_TIMEOUT. */
+    void (*wait_some)(tw_comm_t *comm);
+
+    /* Does an operation wait for a device before it calls MPI's own collective? Whoever calls
+     * another one of the communicator's does so after that, as on ranks whose device was faster. */
+    bool (*owes_mpi)(const tw_comm_t *comm);
+
+    /* Bytes of an operation that moves values as they are, through the memory of a node. */
+    size_t (*values_bytes)(const tw_comm_t *comm);
+
+    /* Messages to and from other ranks that operations wait for. */
+    int (*pending)(const tw_comm_t *comm);
+
+    /* Does an operation wait for this rank's own device? */
+    bool (*computes)(const tw_comm_t *comm);
+} tw_engine_ops_t;
+
 struct tw_comm {
     tw_context_t                 *ctx;
     tw_log_t                      log; /* the context's, with our rank */
@@ -39,32 +60,34 @@ struct tw_comm {
     MPI_Comm                      comm;           /* our duplicate */
     const struct tw_endpoint_ops *endpoint;       /* how the messages of operations travel       */
     void                         *endpoint_state; /* its own                                      */
+    const tw_engine_ops_t        *engine;
     struct tw_progress_thread *progress_thread;   /* the thread that moves messages, or NULL      */
     bool by_progress_thread;                      /* it does that right now                       */
     void (*thread_release)(struct tw_comm *comm); /* forgets that MPI_Finalize ends it; or NULL   */
-    int                   thread_key;             /* for that                                   */
-    int                   rank, size;
-    int                   local_ranks; /* on this machine                            */
-    int                   leader;      /* the lowest of them                         */
-    tw_nodes_t            nodes;       /* which ranks share a node                   */
-    tw_segment_t          node;        /* memory they share, made when first needed  */
-    tw_transport_config_t config;
-    tw_policy_config_t    policy;
-    tw_exec_t             exec; /* default of tw_how_t.exec */
-    tw_codec_t           *fp32; /* default of tw_how_t.codec */
-    tw_pool_t             pool;
-    tw_comm_device_t      device; /* for calls with device memory */
-    tw_stats_t            stats;
-    tw_status_t           status;        /* TW_OK, or what killed the communicator      */
-    uint64_t              sequence;      /* operations started                          */
-    uint64_t              tag_cycle;     /* operations after which tags repeat          */
-    bool                  asynchronous;  /* set around a call that must not synchronise: what would
+    int                    thread_key;            /* for that                                   */
+    int                    rank, size;
+    int                    local_ranks; /* on this machine                            */
+    int                    leader;      /* the lowest of them                         */
+    struct tw_nodes       *nodes;       /* which ranks share a node (shm/layout.h)    */
+    struct tw_segment     *node;        /* memory they share (shm/segment.h)          */
+    struct tw_comm_device *device;      /* for calls with device memory (device/)     */
+    tw_transport_config_t  config;
+    tw_policy_config_t     policy;
+    tw_exec_t              exec; /* default of tw_how_t.exec */
+    tw_codec_t            *fp32; /* default of tw_how_t.codec */
+    tw_pool_t              pool;
+    tw_stats_t             stats;
+    tw_status_t            status;       /* TW_OK, or what killed the communicator      */
+    uint64_t               sequence;     /* operations started                          */
+    uint64_t               tag_cycle;    /* operations after which tags repeat          */
+    bool                   asynchronous; /* set around a call that must not synchronise: what would
                                           have to is TW_ERR_BUSY, on all ranks alike           */
-    size_t                reserved;      /* largest operation the ranks agreed to have memory for */
-    struct tw_auto       *autos;         /* what is known for, and decided by, `auto` (auto/)   */
-    bool                  blocking_only; /* no nonblocking call or plan was ever made         */
-    bool                  patient;       /* no rank has THINWIRE_TIMEOUT; false until all know   */
-    struct tw_comm_seat  *seat;          /* where this rank is, once that was asked for (place.h) */
+    size_t                 reserved;     /* largest operation the ranks agreed to have memory for */
+    size_t                 reserved_device; /* the same of calls that say device memory */
+    struct tw_auto        *autos;         /* what is known for, and decided by, `auto` (auto/)   */
+    bool                   blocking_only; /* no nonblocking call or plan was ever made         */
+    bool                   patient;       /* no rank has THINWIRE_TIMEOUT; false until all know   */
+    struct tw_comm_seat   *seat; /* where this rank is, once that was asked for (place.h) */
     void (*seat_release)(struct tw_comm_seat *seat);
     const int         *peers;       /* [size]: this rank, then the others in the order in which
                                           messages start; NULL: the order of ranks, from the next */
@@ -104,15 +127,12 @@ static inline int tw_comm_source(const tw_comm_t *comm, int i)
     return comm->peers != NULL ? comm->peers[i] : (comm->rank + comm->size - i) % comm->size;
 }
 
-/* tw_comm_create with another table of MPI calls, which must outlive the communicator. prepare,
- * NULL or not, is called before the endpoint is opened, on all ranks; its failure on one is that of
- * all. */
-tw_status_t tw_comm_open(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_Comm parent,
-                         tw_status_t (*prepare)(tw_comm_t *comm), tw_comm_t **comm_p);
+/* Something moved just now, or a wait begins. */
+void tw_comm_moved(tw_comm_t *comm);
 
-/* The same without it. */
-tw_status_t tw_comm_create_with(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_Comm parent,
-                                tw_comm_t **comm_p);
+/* A look has found nothing that moved: has that gone on for THINWIRE_TIMEOUT, as far as this
+ * process looked? The one clock of all waits of the transport. */
+bool tw_comm_timed_out(tw_comm_t *comm);
 
 /* TW_OK, TW_ERR_INVALID_ARG for NULL, TW_ERR_DEAD. */
 tw_status_t tw_comm_check(const tw_comm_t *comm);

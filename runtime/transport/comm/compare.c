@@ -17,7 +17,6 @@
 #include "runtime/base/bytes.h"
 #include "runtime/transport/comm/comm.h"
 #include "runtime/transport/comm/sync.h"
-#include "runtime/transport/link/endpoint.h"
 
 #define TW_RECORD_BYTES 768 /* "name=value;" ... NUL-padded */
 
@@ -121,7 +120,7 @@ tw_status_t tw_comm_compare_wire(tw_comm_t *comm)
         "THINWIRE_DIRECT_MAX=%zu;THINWIRE_BCAST=%d;THINWIRE_CHAIN_MIN=%zu;THINWIRE_ALLGATHER=%d;"
         "THINWIRE_ALLTOALL=%d;THINWIRE_MESSAGE_COST=%zu;THINWIRE_NODE_RANKS=%d;"
         "THINWIRE_NODE_READ=%d;tags=%" PRIu64 ";",
-        first == 4 ? "little-endian" : "big-endian", tw_endpoint_name(comm->config.transport),
+        first == 4 ? "little-endian" : "big-endian", tw_transports[comm->config.transport],
         comm->config.chunk, comm->config.message_limit, comm->config.window, comm->config.check,
         comm->policy.named[TW_OPERATION_ALLREDUCE], comm->policy.direct_max,
         comm->policy.named[TW_OPERATION_BCAST], comm->policy.chain_min,

@@ -5,7 +5,8 @@
 
 #include "runtime/transport/comm/settings.h"
 
-static const char *const tw_transports[]   = {"mpi", "ucx", NULL};
+const char *const tw_transports[] = {"mpi", "ucx", NULL};
+
 static const char *const tw_device_paths[] = {"auto", "direct", "staged", NULL};
 
 static const char *const tw_progresses[] = {"none", "thread", NULL};

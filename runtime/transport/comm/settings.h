@@ -9,7 +9,7 @@
 enum { TW_PROGRESS_NONE, TW_PROGRESS_THREAD };
 
 typedef struct tw_transport_config {
-    int         transport;     /* index into the list of endpoint.c; equal on all ranks     */
+    int         transport;     /* index into tw_transports; equal on all ranks              */
     size_t      chunk;         /* bytes of elements in a fragment; equal on all ranks          */
     size_t      message_limit; /* bytes of the largest MPI message; equal on all ranks      */
     int         window;        /* fragments of an operation in flight; equal on all ranks      */
@@ -25,5 +25,8 @@ typedef struct tw_transport_config {
 } tw_transport_config_t;
 
 extern const tw_setting_table_t tw_transport_settings;
+
+/* Names of the endpoints, as THINWIRE_TRANSPORT has them; NULL ends the list. */
+extern const char *const tw_transports[];
 
 #endif /* TW_TRANSPORT_COMM_SETTINGS_H */

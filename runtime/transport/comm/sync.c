@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "runtime/transport/comm/sync.h"
-#include "runtime/transport/engine/progress_thread.h"
-#include "runtime/transport/engine/progress.h"
+#include "runtime/transport/comm/progress_thread.h"
 
 tw_status_t tw_sync_wait(tw_comm_t *comm, int count, MPI_Request *requests, const char *what)
 {
@@ -22,7 +21,7 @@ tw_status_t tw_sync_wait(tw_comm_t *comm, int count, MPI_Request *requests, cons
         if (status == TW_OK && !done) {
             bool moved = false;
 
-            tw_comm_progress(comm, &moved);
+            comm->engine->progress(comm, &moved);
             sched_yield();
             status = comm->status;
             if (status != TW_OK || moved || !tw_comm_timed_out(comm)) {
@@ -40,10 +39,10 @@ tw_status_t tw_sync_wait(tw_comm_t *comm, int count, MPI_Request *requests, cons
 static tw_status_t tw_sync_enter(tw_comm_t *comm)
 {
     tw_comm_enter(comm);
-    while (tw_comm_owes_mpi(comm) && comm->status == TW_OK) {
-        tw_comm_wait_some(comm);
+    while (comm->engine->owes_mpi(comm) && comm->status == TW_OK) {
+        comm->engine->wait_some(comm);
     }
-    return tw_comm_owes_mpi(comm) ? comm->status : TW_OK;
+    return comm->engine->owes_mpi(comm) ? comm->status : TW_OK;
 }
 
 static void *tw_sync_room(uint8_t *small, const void *given, size_t size)

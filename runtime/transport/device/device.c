@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "runtime/transport/comm/comm.h"
-#include "runtime/transport/link/endpoint.h"
+#include "runtime/transport/comm/endpoint.h"
+#include "runtime/transport/device/device.h"
 
 struct tw_device_buf {
     struct tw_device_buf *next;
@@ -18,26 +19,36 @@ struct tw_device_buf {
 
 void tw_comm_device_init(tw_comm_t *comm)
 {
-    comm->device = (tw_comm_device_t){.ops = &tw_device_cuda, .aware = TW_DEVICE_NOT_ASKED};
-    comm->device.pool[TW_DEVICE_MEMORY].limit = UINT64_MAX;
-    comm->device.pool[TW_DEVICE_PINNED].limit = UINT64_MAX;
+    *comm->device = (tw_comm_device_t){.ops = &tw_device_cuda, .aware = TW_DEVICE_NOT_ASKED};
+    comm->device->pool[TW_DEVICE_MEMORY].limit = UINT64_MAX;
+    comm->device->pool[TW_DEVICE_PINNED].limit = UINT64_MAX;
+}
+
+tw_status_t tw_comm_device_failed(tw_comm_t *comm, tw_status_t status, const char *what)
+{
+    if (status != TW_OK && comm->status == TW_OK) {
+        TW_ERROR(&comm->log, "device %d failed (%s) in %s; the communicator is dead",
+                 comm->device->number, tw_status_text(status), what);
+        comm->status = status;
+    }
+    return status;
 }
 
 bool tw_comm_device_owns(const tw_comm_t *comm, const void *const *values)
 {
-    return comm->device.ops->owns(values[0], values[1]);
+    return comm->device->ops->owns(values[0], values[1]);
 }
 
 /* THINWIRE_DEVICE_PATH and what MPI can do. */
 static tw_status_t tw_device_path(tw_comm_t *comm)
 {
-    if (comm->device.aware == TW_DEVICE_NOT_ASKED) {
-        comm->device.aware = comm->endpoint->aware(comm);
+    if (comm->device->aware == TW_DEVICE_NOT_ASKED) {
+        comm->device->aware = comm->endpoint->aware(comm);
     }
-    comm->device.direct =
+    comm->device->direct =
         comm->config.device_path == TW_DEVICE_PATH_DIRECT ||
-        (comm->config.device_path == TW_DEVICE_PATH_AUTO && comm->device.aware == 1);
-    if (comm->device.direct && comm->device.aware == 0) {
+        (comm->config.device_path == TW_DEVICE_PATH_AUTO && comm->device->aware == 1);
+    if (comm->device->direct && comm->device->aware == 0) {
         TW_ERROR(&comm->log,
                  "THINWIRE_DEVICE_PATH is direct, but THINWIRE_TRANSPORT=%s takes no device "
                  "memory here; accepted: staged, auto",
@@ -49,7 +60,7 @@ static tw_status_t tw_device_path(tw_comm_t *comm)
 
 tw_status_t tw_comm_device_open(tw_comm_t *comm)
 {
-    tw_comm_device_t *device = &comm->device;
+    tw_comm_device_t *device = comm->device;
     int               number = 0;
     tw_status_t       status = device->ops->current(&number);
 
@@ -91,7 +102,7 @@ tw_status_t tw_comm_device_open(tw_comm_t *comm)
 
 void tw_comm_device_close(tw_comm_t *comm)
 {
-    tw_comm_device_t *device = &comm->device;
+    tw_comm_device_t *device = comm->device;
     int               before;
 
     if (!device->open) {
@@ -123,13 +134,13 @@ void tw_comm_device_close(tw_comm_t *comm)
 tw_status_t tw_comm_device_enter(tw_comm_t *comm, int *before_p)
 {
     *before_p = -1;
-    return comm->device.open ? comm->device.ops->use(comm->device.number, before_p) : TW_OK;
+    return comm->device->open ? comm->device->ops->use(comm->device->number, before_p) : TW_OK;
 }
 
 void tw_comm_device_leave(tw_comm_t *comm, int before)
 {
     if (before >= 0) {
-        (void)comm->device.ops->use(before, NULL);
+        (void)comm->device->ops->use(before, NULL);
     }
 }
 
@@ -160,7 +171,7 @@ static size_t tw_device_round(size_t bytes)
 
 tw_status_t tw_comm_device_get(tw_comm_t *comm, tw_device_memory_t kind, size_t bytes, void **p)
 {
-    tw_device_pool_t     *pool = &comm->device.pool[kind];
+    tw_device_pool_t     *pool = &comm->device->pool[kind];
     struct tw_device_buf *buf;
     tw_status_t           status;
 
@@ -170,7 +181,7 @@ tw_status_t tw_comm_device_get(tw_comm_t *comm, tw_device_memory_t kind, size_t 
         if (bytes > pool->limit - pool->bytes || (buf = calloc(1, sizeof(*buf))) == NULL) {
             return TW_ERR_NO_MEMORY;
         }
-        status = comm->device.ops->allocate(kind, bytes, &buf->p);
+        status = comm->device->ops->allocate(kind, bytes, &buf->p);
         if (status != TW_OK) {
             free(buf);
             return status;
@@ -188,7 +199,7 @@ tw_status_t tw_comm_device_get(tw_comm_t *comm, tw_device_memory_t kind, size_t 
 
 void tw_comm_device_put(tw_comm_t *comm, tw_device_memory_t kind, void *p)
 {
-    for (struct tw_device_buf *buf = comm->device.pool[kind].bufs; p != NULL && buf != NULL;
+    for (struct tw_device_buf *buf = comm->device->pool[kind].bufs; p != NULL && buf != NULL;
          buf                       = buf->next) {
         if (buf->p == p) {
             buf->used = false;
@@ -199,14 +210,14 @@ void tw_comm_device_put(tw_comm_t *comm, tw_device_memory_t kind, void *p)
 
 tw_status_t tw_comm_device_event_get(tw_comm_t *comm, tw_device_event_t **event_p)
 {
-    tw_device_event_t *event  = comm->device.events;
+    tw_device_event_t *event  = comm->device->events;
     tw_status_t        status = TW_ERR_NO_MEMORY;
 
     if (event != NULL) {
-        comm->device.events = event->next;
+        comm->device->events = event->next;
     } else {
         event  = calloc(1, sizeof(*event));
-        status = event != NULL ? comm->device.ops->event_create(&event->event) : status;
+        status = event != NULL ? comm->device->ops->event_create(&event->event) : status;
         if (status != TW_OK) {
             free(event);
             return status;
@@ -219,7 +230,7 @@ tw_status_t tw_comm_device_event_get(tw_comm_t *comm, tw_device_event_t **event_
 void tw_comm_device_event_put(tw_comm_t *comm, tw_device_event_t *event)
 {
     if (event != NULL) {
-        event->next         = comm->device.events;
-        comm->device.events = event;
+        event->next          = comm->device->events;
+        comm->device->events = event;
     }
 }

@@ -29,12 +29,11 @@ typedef struct tw_device_pool {
 
 typedef struct tw_comm_device {
     const tw_device_ops_t *ops;
-    int    aware; /* does the endpoint take device memory? 1, 0; -1: it does not say */
-    bool   open;
-    bool   direct;   /* codes go to MPI as device memory; else through pinned memory */
-    int    number;   /* of the device */
-    size_t reserved; /* as tw_comm_t has it, of calls that say device memory */
-    void  *out, *in; /* streams of copies from and to the device */
+    int   aware; /* does the endpoint take device memory? 1, 0; -1: it does not say */
+    bool  open;
+    bool  direct;   /* codes go to MPI as device memory; else through pinned memory */
+    int   number;   /* of the device */
+    void *out, *in; /* streams of copies from and to the device */
     /* Of work on memory that calls do not say is the device's; NULL: its default one. */
     void                   *stream;
     tw_device_pool_t        pool[2]; /* by tw_device_memory_t */
@@ -58,9 +57,12 @@ void tw_comm_device_close(struct tw_comm *comm);
 /* The communicator's device, if it has one, becomes the current one of this thread, and leave()
  * makes the program's current again: around all that calls the device, but in calls for which the
  * device is current by contract, since they come with buffers. A failure is the caller's to report
- * (tw_staging_failed()); *before_p is set in any case. */
+ * (tw_comm_device_failed()); *before_p is set in any case. */
 tw_status_t tw_comm_device_enter(struct tw_comm *comm, int *before_p);
 void        tw_comm_device_leave(struct tw_comm *comm, int before);
+
+/* The device failed: log it, kill the communicator. Returns the status. */
+tw_status_t tw_comm_device_failed(struct tw_comm *comm, tw_status_t status, const char *what);
 
 /* Is one of two buffers, NULL or not, device memory? Local, and cheap. */
 bool tw_comm_device_owns(const struct tw_comm *comm, const void *const *values);

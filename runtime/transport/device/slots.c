@@ -9,6 +9,8 @@
 #include <stdlib.h>
 
 #include "runtime/transport/comm/comm.h"
+#include "runtime/transport/device/device.h"
+#include "runtime/transport/shm/layout.h"
 
 static const char *tw_slots_why(tw_status_t status)
 {
@@ -19,21 +21,21 @@ static const char *tw_slots_why(tw_status_t status)
 /* Ours, and a handle for the others. */
 static tw_status_t tw_slots_share(tw_comm_t *comm, tw_device_slots_t *slots)
 {
-    const tw_device_ops_t *ops    = comm->device.ops;
+    const tw_device_ops_t *ops    = comm->device->ops;
     void                  *mine   = NULL;
     tw_status_t            status = TW_ERR_NO_MEMORY;
 
-    slots->of = calloc((size_t)comm->node.ranks, sizeof(*slots->of));
+    slots->of = calloc((size_t)comm->node->ranks, sizeof(*slots->of));
     if (slots->of != NULL) {
         status = ops->allocate(TW_DEVICE_MEMORY, TW_NODE_SLOTS * TW_DEVICE_SLOT, &mine);
     }
     if (status == TW_OK) {
         slots->mine = mine;
-        status      = ops->share(mine, &tw_node_control(&comm->node, comm->node.local)->device);
+        status      = ops->share(mine, &tw_node_control(comm->node, comm->node->local)->device);
     }
     if (status != TW_OK) {
         TW_INFO(&comm->log, "memory of device %d cannot be shared with other ranks: %s",
-                comm->device.number, tw_slots_why(status));
+                comm->device->number, tw_slots_why(status));
     }
     return status;
 }
@@ -41,7 +43,7 @@ static tw_status_t tw_slots_share(tw_comm_t *comm, tw_device_slots_t *slots)
 /* Those of the others, who have all shared theirs. */
 static tw_status_t tw_slots_open(tw_comm_t *comm, tw_device_slots_t *slots)
 {
-    const tw_segment_t *node   = &comm->node;
+    const tw_segment_t *node   = comm->node;
     const int64_t       mine   = tw_node_control(node, node->local)->process;
     tw_status_t         status = TW_OK;
 
@@ -55,11 +57,11 @@ static tw_status_t tw_slots_open(tw_comm_t *comm, tw_device_slots_t *slots)
         }
         /* Devices share memory between processes, not within one. */
         status =
-            its->process != mine ? comm->device.ops->open(&its->device, &p) : TW_ERR_UNSUPPORTED;
+            its->process != mine ? comm->device->ops->open(&its->device, &p) : TW_ERR_UNSUPPORTED;
         slots->of[r] = p;
         if (status != TW_OK) {
             TW_INFO(&comm->log, "device %d does not reach the memory that rank %d shares: %s",
-                    comm->device.number, tw_nodes_rank(&comm->nodes, comm->nodes.mine, r),
+                    comm->device->number, tw_nodes_rank(comm->nodes, comm->nodes->mine, r),
                     tw_slots_why(status));
         }
     }
@@ -68,9 +70,9 @@ static tw_status_t tw_slots_open(tw_comm_t *comm, tw_device_slots_t *slots)
 
 static void tw_slots_close(tw_comm_t *comm, tw_device_slots_t *slots)
 {
-    for (int r = 0; r < comm->node.ranks && slots->of != NULL; r++) {
+    for (int r = 0; r < comm->node->ranks && slots->of != NULL; r++) {
         if (slots->of[r] != NULL && slots->of[r] != slots->mine) {
-            comm->device.ops->close(slots->of[r]);
+            comm->device->ops->close(slots->of[r]);
         }
     }
     free(slots->of);
@@ -80,7 +82,7 @@ static void tw_slots_close(tw_comm_t *comm, tw_device_slots_t *slots)
 static void tw_slots_free(tw_comm_t *comm, tw_device_slots_t *slots)
 {
     if (slots->mine != NULL) {
-        comm->device.ops->release(TW_DEVICE_MEMORY, slots->mine);
+        comm->device->ops->release(TW_DEVICE_MEMORY, slots->mine);
         slots->mine = NULL;
     }
 }
@@ -141,7 +143,7 @@ static tw_status_t tw_slots_make(tw_comm_t *comm, tw_device_slots_t *slots)
 
 tw_status_t tw_device_slots_ready(tw_comm_t *comm, bool *there_p)
 {
-    tw_device_slots_t *slots  = &comm->device.slots;
+    tw_device_slots_t *slots  = &comm->device->slots;
     tw_status_t        status = TW_OK;
 
     if (slots->state == TW_NODE_UNKNOWN && !comm->asynchronous) {
@@ -153,7 +155,7 @@ tw_status_t tw_device_slots_ready(tw_comm_t *comm, bool *there_p)
 
 tw_status_t tw_device_slots_release(tw_comm_t *comm)
 {
-    tw_device_slots_t *slots = &comm->device.slots;
+    tw_device_slots_t *slots = &comm->device->slots;
     tw_status_t        status;
     int                before;
 

@@ -9,7 +9,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/fpmode.h"
 #include "runtime/codec/combine.h"
-#include "runtime/transport/device/staging.h"
+#include "runtime/transport/engine/staging.h"
 #include "runtime/transport/engine/request.h"
 
 /* The codecs on elements of either memory: what a device answers is the caller's to look at. */
@@ -44,7 +44,7 @@ static void tw_op_timed(tw_request_t *op, uint64_t *sum, uint64_t start, tw_stat
     *sum += tw_clock_ns() - start;
     if (op->device != NULL) {
         op->device->worked = true;
-        tw_staging_failed(op->comm, status, "a codec");
+        tw_comm_device_failed(op->comm, status, "a codec");
     }
 }
 
@@ -56,7 +56,7 @@ static void tw_op_count(tw_request_t *op, size_t n)
 void tw_op_encode(tw_request_t *op, const void *values, size_t n, void *codes)
 {
     const uint64_t    start  = tw_clock_ns();
-    const tw_coding_t encode = op->device != NULL ? op->comm->device.ops->encode : tw_codec_encode;
+    const tw_coding_t encode = op->device != NULL ? op->comm->device->ops->encode : tw_codec_encode;
     tw_exec_t         other;
 
     if (values == codes) { /* tw_lane_codes() */
@@ -80,8 +80,8 @@ void tw_op_encode_feedback(tw_request_t *op, const void *values, size_t n, void 
     tw_op_count(op, n);
     if (op->device != NULL) {
         tw_staging_written(op, codes, tw_op_size(op, n));
-        status = op->comm->device.ops->encode_feedback(op->codec, tw_op_exec(op, &other), values, n,
-                                                       residual, codes);
+        status = op->comm->device->ops->encode_feedback(op->codec, tw_op_exec(op, &other), values,
+                                                        n, residual, codes);
     } else {
         status =
             tw_codec_encode_feedback(op->codec, tw_op_exec(op, &other), values, n, residual, codes);
@@ -92,7 +92,7 @@ void tw_op_encode_feedback(tw_request_t *op, const void *values, size_t n, void 
 void tw_op_decode(tw_request_t *op, const void *codes, size_t n, void *values)
 {
     const uint64_t    start  = tw_clock_ns();
-    const tw_coding_t decode = op->device != NULL ? op->comm->device.ops->decode : tw_codec_decode;
+    const tw_coding_t decode = op->device != NULL ? op->comm->device->ops->decode : tw_codec_decode;
     tw_exec_t         other;
 
     if (values == codes) {
@@ -111,7 +111,7 @@ void tw_op_decode_combine(tw_request_t *op, const tw_lane_t *lane, const void *c
 
     if (op->device != NULL) { /* of reductions that it has a kernel for */
         status =
-            op->comm->device.ops->decode_add(op->codec, tw_op_exec(op, &other), codes, n, values);
+            op->comm->device->ops->decode_add(op->codec, tw_op_exec(op, &other), codes, n, values);
     } else {
         status = tw_codec_decode_combine(op->codec, tw_op_exec(op, &other), op->reduction, codes, n,
                                          lane->tile, values);
@@ -125,8 +125,8 @@ void tw_op_copy(tw_request_t *op, void *codes, const void *from, size_t bytes)
         memcpy(codes, from, bytes);
     } else if (bytes > 0) {
         tw_staging_written(op, codes, bytes);
-        tw_staging_failed(op->comm, op->comm->device.ops->copy(codes, from, bytes, op->exec.stream),
-                          "a copy");
+        tw_comm_device_failed(
+            op->comm, op->comm->device->ops->copy(codes, from, bytes, op->exec.stream), "a copy");
         op->device->worked = true;
     }
 }
@@ -137,7 +137,7 @@ void tw_op_combine(tw_request_t *op, const void *a, const void *b, size_t n, voi
     tw_status_t    status = TW_OK;
 
     if (op->device != NULL) {
-        const tw_device_ops_t *ops = op->comm->device.ops;
+        const tw_device_ops_t *ops = op->comm->device->ops;
 
         if (out != a && n > 0) {
             status = ops->copy(out, a, n * op->element, op->exec.stream);
@@ -169,7 +169,7 @@ void tw_op_average(tw_request_t *op, size_t n, void *values)
         return;
     }
     if (op->device != NULL) {
-        status = op->comm->device.ops->divide(values, n, op->element, ranks, op->exec.stream);
+        status = op->comm->device->ops->divide(values, n, op->element, ranks, op->exec.stream);
     } else {
         tw_average(op->codec->type, ranks, n, values);
     }

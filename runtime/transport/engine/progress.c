@@ -19,7 +19,7 @@ tw_status_t tw_lane_send(tw_request_t *op, tw_lane_t *lane, int stage, int tag_s
     tw_held_t   message = {stage, tag_stage, peer, bytes, size};
     tw_status_t status;
 
-    tw_comm_count_sent(op->comm, size, op->comm->nodes.node_of[peer] == op->comm->nodes.mine);
+    tw_comm_count_sent(op->comm, size, op->comm->nodes->node_of[peer] == op->comm->nodes->mine);
     op->comm->stats.bytes_uncompressed += values * op->element;
     if (lane->device != NULL && size > 0) {
         message.bytes = tw_staging_send(op, lane, &message, &status);
@@ -152,8 +152,8 @@ static bool tw_op_begun(tw_request_t *op, tw_status_t *status_p)
     bool done = true;
 
     if (op->held) {
-        *status_p = tw_staging_failed(
-            op->comm, op->comm->device.ops->query(op->after->event, &done), "the caller's work");
+        *status_p = tw_comm_device_failed(
+            op->comm, op->comm->device->ops->query(op->after->event, &done), "the caller's work");
         if (*status_p != TW_OK || !done) {
             return false;
         }
@@ -171,7 +171,7 @@ static bool tw_op_owes_mpi(const tw_request_t *op)
     return op->poll != NULL && op->next_round < op->rounds;
 }
 
-bool tw_comm_owes_mpi(const tw_comm_t *comm)
+static bool tw_engine_owes_mpi(const tw_comm_t *comm)
 {
     for (const tw_request_t *op = comm->running; op != NULL; op = op->next) {
         if (tw_op_owes_mpi(op)) {
@@ -224,14 +224,14 @@ static tw_status_t tw_op_enter(const tw_request_t *op, bool *entered_p, int *bef
         return TW_OK;
     }
     *entered_p = true;
-    return tw_staging_failed(op->comm, tw_comm_device_enter(op->comm, before_p),
-                             "becoming current");
+    return tw_comm_device_failed(op->comm, tw_comm_device_enter(op->comm, before_p),
+                                 "becoming current");
 }
 
 /* The oldest operation has the link: while it has rounds to begin, each behind it has one under
  * way, since other ranks may be further with that. So operations end in the order of their starts,
  * not all at the end of the last, and fewer messages wait in queues. */
-void tw_comm_progress(tw_comm_t *comm, bool *moved_p)
+void tw_engine_progress(tw_comm_t *comm, bool *moved_p)
 {
     tw_request_t **at    = &comm->running;
     bool           moved = false, entered = false, behind = false;
@@ -267,16 +267,23 @@ void tw_comm_progress(tw_comm_t *comm, bool *moved_p)
     }
 }
 
-void tw_comm_wait_some(tw_comm_t *comm)
+void tw_engine_wait_some(tw_comm_t *comm)
 {
     for (int spin = 0; spin < TW_SPINS; spin++) {
         bool moved = false;
 
-        tw_comm_progress(comm, &moved);
+        tw_engine_progress(comm, &moved);
         if (moved) {
             return;
         }
     }
     sched_yield();
-    tw_comm_check_timeout(comm);
+    tw_engine_check_timeout(comm);
 }
+
+const tw_engine_ops_t tw_engine = {.progress     = tw_engine_progress,
+                                   .wait_some    = tw_engine_wait_some,
+                                   .owes_mpi     = tw_engine_owes_mpi,
+                                   .values_bytes = tw_request_values_bytes,
+                                   .pending      = tw_engine_pending,
+                                   .computes     = tw_engine_computes};

@@ -4,26 +4,22 @@
 #ifndef TW_TRANSPORT_ENGINE_PROGRESS_H
 #define TW_TRANSPORT_ENGINE_PROGRESS_H
 
-#include "runtime/transport/device/bounce.h"
-#include "runtime/transport/device/staging.h"
+#include "runtime/transport/engine/bounce.h"
+#include "runtime/transport/engine/staging.h"
 #include "runtime/transport/engine/request.h"
 
-/* Something moved just now, or a wait begins. */
-void tw_comm_moved(tw_comm_t *comm);
+extern const tw_engine_ops_t tw_engine;
 
-/* A look has found nothing that moved: has that gone on for THINWIRE_TIMEOUT, as far as this
- * process looked? The one clock of all waits of the transport. */
-bool tw_comm_timed_out(tw_comm_t *comm);
+/* tw_engine_ops_t.progress and .wait_some. */
+void tw_engine_progress(tw_comm_t *comm, bool *moved_p);
+void tw_engine_wait_some(tw_comm_t *comm);
 
-/* Does an operation wait for a device before it calls MPI's own collective? Whoever calls another
- * one of the communicator's does so after that, as on ranks whose device was faster. */
-bool tw_comm_owes_mpi(const tw_comm_t *comm);
-
-/* Advance everything once; give the core away where nothing moved; die after THINWIRE_TIMEOUT. */
-void tw_comm_wait_some(tw_comm_t *comm);
+/* tw_engine_ops_t.pending and .computes: stalled.c. */
+int  tw_engine_pending(const tw_comm_t *comm);
+bool tw_engine_computes(const tw_comm_t *comm);
 
 /* Kill the communicator, naming whom it waits for, if nothing moved for THINWIRE_TIMEOUT. */
-void tw_comm_check_timeout(tw_comm_t *comm);
+void tw_engine_check_timeout(tw_comm_t *comm);
 
 /* The tag of the messages of a stage. */
 int tw_lane_tag(const tw_request_t *op, const tw_lane_t *lane, int stage);

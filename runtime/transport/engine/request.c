@@ -4,9 +4,9 @@
 #include "config.h"
 
 #include "runtime/base/clock.h"
-#include "runtime/transport/device/bounce.h"
-#include "runtime/transport/device/staging.h"
-#include "runtime/transport/engine/progress_thread.h"
+#include "runtime/transport/engine/bounce.h"
+#include "runtime/transport/engine/staging.h"
+#include "runtime/transport/comm/progress_thread.h"
 #include "runtime/transport/engine/progress.h"
 #include "runtime/transport/engine/request.h"
 #include "runtime/transport/feedback/feedback.h"
@@ -37,7 +37,7 @@ static tw_status_t tw_request_tags(tw_comm_t *comm)
 {
     while (comm->running != NULL && comm->status == TW_OK &&
            comm->sequence - comm->running->sequence >= comm->tag_cycle) {
-        tw_comm_wait_some(comm);
+        tw_engine_wait_some(comm);
     }
     return tw_comm_check(comm);
 }
@@ -48,10 +48,11 @@ static tw_status_t tw_request_bring(tw_request_t *op)
     tw_comm_t  *comm = op->comm;
     int         before;
     tw_status_t status =
-        tw_staging_failed(comm, tw_comm_device_enter(comm, &before), "becoming current");
+        tw_comm_device_failed(comm, tw_comm_device_enter(comm, &before), "becoming current");
 
     if (status == TW_OK && op->feedback != NULL) {
-        status = tw_feedback_own(op->feedback, op);
+        status = tw_feedback_own(op->feedback, op->device != NULL ? &op->exec : NULL, op->own_first,
+                                 op->own_count);
     }
     if (status == TW_OK && op->bounce != NULL && !op->held) {
         status = tw_bounce_begin(op);
@@ -80,8 +81,8 @@ static tw_status_t tw_request_begin(tw_request_t *op)
     }
     op->sequence = comm->sequence++;
     if (op->algorithm->ready != NULL) {
-        op->ticket = comm->node.ticket;
-        comm->node.ticket += op->rounds;
+        op->ticket = comm->node->ticket;
+        comm->node->ticket += op->rounds;
     }
     op->next_round  = 0;
     op->done_rounds = 0;
@@ -112,7 +113,7 @@ static tw_status_t tw_request_go(tw_request_t *op, bool waits)
     if (status == TW_OK && !waits && tw_progress_thread_whole(comm->progress_thread)) {
         tw_progress_thread_started(comm->progress_thread);
     } else if (status == TW_OK) {
-        tw_comm_progress(comm, NULL);
+        tw_engine_progress(comm, NULL);
     }
     return status;
 }
@@ -202,7 +203,7 @@ tw_status_t tw_wait(tw_request_t **request_p)
     tw_comm_enter(comm);
     worked = comm->stats.encode_ns + comm->stats.decode_ns;
     while (op->running && comm->status == TW_OK) {
-        tw_comm_wait_some(comm);
+        tw_engine_wait_some(comm);
     }
     worked = comm->stats.encode_ns + comm->stats.decode_ns - worked;
     start  = tw_clock_ns() - start;
@@ -231,17 +232,17 @@ tw_status_t tw_wait_for(tw_request_t **request_p, int milliseconds, int *done_p)
     comm = op->comm;
     tw_comm_enter(comm);
     if (most == 0 && op->running && comm->status == TW_OK) {
-        tw_comm_progress(comm, NULL);
-        tw_comm_check_timeout(comm);
+        tw_engine_progress(comm, NULL);
+        tw_engine_check_timeout(comm);
     }
     while (op->running && comm->status == TW_OK && (spent = tw_clock_ns() - start) < most) {
         if (!tw_progress_thread_whole(comm->progress_thread)) {
-            tw_comm_wait_some(comm);
+            tw_engine_wait_some(comm);
             continue;
         }
         tw_progress_thread_await(comm->progress_thread,
                                  most - spent < TW_LOOK_NS ? most - spent : TW_LOOK_NS);
-        tw_comm_check_timeout(comm);
+        tw_engine_check_timeout(comm);
     }
     *done_p = !op->running || comm->status != TW_OK;
     if (*done_p) {
@@ -264,8 +265,8 @@ tw_status_t tw_comm_advance(tw_comm_t *comm)
         return status;
     }
     tw_comm_enter(comm);
-    tw_comm_progress(comm, NULL);
-    tw_comm_check_timeout(comm);
+    tw_engine_progress(comm, NULL);
+    tw_engine_check_timeout(comm);
     status = comm->status;
     tw_comm_leave(comm);
     return status;

@@ -32,7 +32,9 @@
 #include "runtime/codec/ops.h"
 #include "runtime/policy/model.h"
 #include "runtime/transport/comm/comm.h"
-#include "runtime/transport/link/endpoint.h"
+#include "runtime/transport/comm/endpoint.h"
+#include "runtime/transport/device/device.h"
+#include "runtime/transport/shm/layout.h"
 
 #define TW_STAGES_MAX 5 /* stages with messages or flags */
 #define TW_WINDOW_MAX 8
@@ -185,10 +187,6 @@ static inline const tw_codec_t *tw_how_codec(const tw_comm_t *comm, const tw_how
 
 /* Movement takes no feedback: TW_ERR_INVALID_ARG (logged). */
 tw_status_t tw_movement_check(const tw_comm_t *comm, const tw_how_t *how);
-
-/* Advance everything that runs on the communicator; *moved_p (if not NULL) says if something did.
- */
-void tw_comm_progress(tw_comm_t *comm, bool *moved_p);
 
 /* ---- for algorithms ------------------------------------------------------------------------ */
 

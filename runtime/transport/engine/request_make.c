@@ -11,9 +11,9 @@
 #include "runtime/base/bytes.h"
 #include "runtime/base/context.h"
 #include "runtime/base/fpmode.h"
-#include "runtime/transport/device/bounce.h"
-#include "runtime/transport/device/staging.h"
-#include "runtime/transport/engine/progress_thread.h"
+#include "runtime/transport/engine/bounce.h"
+#include "runtime/transport/engine/staging.h"
+#include "runtime/transport/comm/progress_thread.h"
 #include "runtime/transport/engine/request.h"
 #include "runtime/transport/feedback/feedback.h"
 
@@ -47,13 +47,13 @@ static tw_status_t tw_device_check(tw_comm_t *comm, const tw_request_shape_t *sh
     }
 
     for (int i = 0; i < 2 && *mine_p == TW_OK && status == TW_OK; i++) {
-        status = shape->values[i] != NULL ? comm->device.ops->check(shape->values[i]) : TW_OK;
+        status = shape->values[i] != NULL ? comm->device->ops->check(shape->values[i]) : TW_OK;
         if (status == TW_ERR_INVALID_ARG) {
             TW_ERROR(
                 &comm->log,
                 "%s: a buffer is not memory of device %d; accepted: all buffers of a call in host "
                 "memory, or all in memory of the current device",
-                shape->operation, comm->device.number);
+                shape->operation, comm->device->number);
         }
     }
     return status;
@@ -73,7 +73,7 @@ static tw_status_t tw_how_check(tw_comm_t *comm, const tw_how_t *how,
     op->said     = op->exec.memory;
     if (op->exec.memory == TW_MEMORY_HOST && tw_comm_device_owns(comm, shape->values)) {
         op->exec.memory = TW_MEMORY_CUDA;
-        op->exec.stream = comm->device.stream;
+        op->exec.stream = comm->device->stream;
     }
     op->identity = op->codec->identity;
     if (op->exec.threads == 0) {
@@ -236,7 +236,7 @@ static tw_status_t tw_request_device(tw_request_t *op, const tw_request_shape_t 
     }
     if (op->algorithm->host_only || !tw_reduction_is_fused(op->reduction) ||
         (op->algorithm->ready != NULL &&
-         (op->said == TW_MEMORY_HOST || op->comm->device.slots.state != TW_NODE_THERE))) {
+         (op->said == TW_MEMORY_HOST || op->comm->device->slots.state != TW_NODE_THERE))) {
         return tw_request_bounce(op, shape);
     }
     if (op->feedback != NULL) {

@@ -166,19 +166,18 @@ static void tw_feedback_fold(tw_feedback_t *fb)
     fb->second_first = fb->second_count = 0;
 }
 
-tw_status_t tw_feedback_own(tw_feedback_t *fb, const tw_request_t *op)
+tw_status_t tw_feedback_own(tw_feedback_t *fb, const tw_exec_t *device, size_t first, size_t count)
 {
-    tw_status_t status = op->device != NULL ? tw_feedback_to_device(fb) : tw_feedback_to_host(fb);
+    tw_status_t status = device != NULL ? tw_feedback_to_device(fb) : tw_feedback_to_host(fb);
 
-    if (status == TW_OK &&
-        (fb->second_first != op->own_first || fb->second_count != op->own_count)) {
-        if (op->device != NULL) {
-            status = tw_feedback_fold_device(fb, &op->exec);
+    if (status == TW_OK && (fb->second_first != first || fb->second_count != count)) {
+        if (device != NULL) {
+            status = tw_feedback_fold_device(fb, device);
         } else {
             tw_feedback_fold(fb);
         }
-        fb->second_first = op->own_first;
-        fb->second_count = op->own_count;
+        fb->second_first = first;
+        fb->second_count = count;
     }
     return status;
 }

@@ -12,9 +12,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <thinwire/collective.h>
 #include <thinwire/feedback.h>
 
-#include "runtime/transport/engine/request.h"
+#include "runtime/base/dtype.h"
+#include "runtime/transport/comm/comm.h"
 
 #define TW_FEEDBACK_NAME_MAX 64 /* with the final NUL */
 
@@ -43,10 +45,10 @@ tw_status_t tw_feedback_check(const tw_feedback_t *fb, const tw_comm_t *comm,
 tw_status_t tw_feedback_begin(tw_feedback_t *fb, const char *operation, tw_status_t mine,
                               size_t bytes, void **buffer_p);
 
-/* The operation starts: the residuals go where its buffers are; it owns [own_first, own_first +
- * own_count) of the sum (count 0: it encodes no sum): if that is new, the second residual folds
- * into the first. */
-tw_status_t tw_feedback_own(tw_feedback_t *fb, const tw_request_t *op);
+/* An operation starts. Its buffers are in device memory, where it works as *device says, or in
+ * host memory (NULL): the residuals go there. It owns [first, first + count) of the sum (count 0:
+ * it encodes no sum): if that is new, the second residual folds into the first. */
+tw_status_t tw_feedback_own(tw_feedback_t *fb, const tw_exec_t *device, size_t first, size_t count);
 
 /* feedback_device.c. On failure the communicator is dead, but for tw_feedback_reserve_device(),
  * which is local: TW_ERR_NO_MEMORY (logged). */

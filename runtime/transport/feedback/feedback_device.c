@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-#include "runtime/transport/device/staging.h"
-#include "runtime/transport/engine/progress_thread.h"
+#include "runtime/transport/device/device.h"
+#include "runtime/transport/comm/progress_thread.h"
 #include "runtime/transport/feedback/feedback.h"
 
 tw_status_t tw_feedback_reserve_device(tw_feedback_t *fb)
@@ -29,7 +29,7 @@ tw_status_t tw_feedback_reserve_device(tw_feedback_t *fb)
         }
     }
     if (status != TW_OK) {
-        TW_ERROR(&comm->log, "device %d has no %zu bytes for feedback '%s'", comm->device.number,
+        TW_ERROR(&comm->log, "device %d has no %zu bytes for feedback '%s'", comm->device->number,
                  2 * bytes, fb->name);
     }
     return status;
@@ -47,7 +47,7 @@ void tw_feedback_release_device(tw_feedback_t *fb)
 
 tw_status_t tw_feedback_to_device(tw_feedback_t *fb)
 {
-    const tw_comm_device_t *on     = &fb->comm->device;
+    const tw_comm_device_t *on     = fb->comm->device;
     const size_t            bytes  = fb->count * fb->element;
     const size_t            first  = fb->second_first * fb->element;
     const size_t            second = fb->second_count * fb->element;
@@ -73,12 +73,12 @@ tw_status_t tw_feedback_to_device(tw_feedback_t *fb)
         fb->second    = fb->device[1];
         fb->on_device = true;
     }
-    return tw_staging_failed(fb->comm, status, "a copy of residuals");
+    return tw_comm_device_failed(fb->comm, status, "a copy of residuals");
 }
 
 tw_status_t tw_feedback_to_host(tw_feedback_t *fb)
 {
-    const tw_comm_device_t *on     = &fb->comm->device;
+    const tw_comm_device_t *on     = fb->comm->device;
     const size_t            first  = fb->second_first * fb->element;
     const size_t            second = fb->second_count * fb->element;
     tw_status_t             status;
@@ -104,7 +104,7 @@ tw_status_t tw_feedback_to_host(tw_feedback_t *fb)
         fb->second    = fb->host[1];
         fb->on_device = false;
     }
-    status = tw_staging_failed(fb->comm, status, "a copy of residuals");
+    status = tw_comm_device_failed(fb->comm, status, "a copy of residuals");
     tw_comm_device_leave(fb->comm, before);
     tw_comm_leave(fb->comm);
     return status;
@@ -112,7 +112,7 @@ tw_status_t tw_feedback_to_host(tw_feedback_t *fb)
 
 tw_status_t tw_feedback_fold_device(tw_feedback_t *fb, const tw_exec_t *exec)
 {
-    const tw_comm_device_t *on     = &fb->comm->device;
+    const tw_comm_device_t *on     = fb->comm->device;
     const size_t            first  = fb->second_first * fb->element;
     const size_t            count  = fb->second_count;
     tw_status_t             status = TW_OK;
@@ -124,7 +124,7 @@ tw_status_t tw_feedback_fold_device(tw_feedback_t *fb, const tw_exec_t *exec)
         status = on->ops->zero(fb->second + first, count * fb->element, exec->stream);
     }
     fb->second_first = fb->second_count = 0;
-    return tw_staging_failed(fb->comm, status, "residuals");
+    return tw_comm_device_failed(fb->comm, status, "residuals");
 }
 
 void tw_feedback_forget_device(tw_feedback_t *fb)

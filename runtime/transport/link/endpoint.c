@@ -4,9 +4,9 @@
 #include "config.h"
 
 #include "runtime/transport/comm/sync.h"
-#include "runtime/transport/link/endpoint.h"
+#include "runtime/transport/link/link.h"
 
-/* In the order of THINWIRE_TRANSPORT's choices. */
+/* In the order of tw_transports. */
 static const tw_endpoint_ops_t *const tw_endpoint_list[] = {&tw_endpoint_mpi, &tw_endpoint_ucx};
 
 const char *tw_endpoints(void)
@@ -23,11 +23,6 @@ tw_status_t tw_endpoint_open(tw_comm_t *comm)
     return tw_endpoint_list[comm->config.transport]->open(comm);
 }
 
-const char *tw_endpoint_name(int transport)
-{
-    return tw_endpoint_list[transport]->name;
-}
-
 tw_status_t tw_endpoint_agree(tw_comm_t *comm, tw_status_t mine, const char *why)
 {
     const int   in     = mine == TW_OK ? comm->size : comm->rank;
@@ -39,7 +34,7 @@ tw_status_t tw_endpoint_agree(tw_comm_t *comm, tw_status_t mine, const char *why
         return status;
     }
     if (first == comm->rank) {
-        TW_ERROR(&comm->log, "THINWIRE_TRANSPORT=%s: %s", tw_endpoint_name(comm->config.transport),
+        TW_ERROR(&comm->log, "THINWIRE_TRANSPORT=%s: %s", tw_transports[comm->config.transport],
                  why);
     }
     return tw_comm_agree(comm, mine);

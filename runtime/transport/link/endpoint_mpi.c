@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "runtime/transport/engine/request.h"
-#include "runtime/transport/link/endpoint.h"
+#include "runtime/transport/link/link.h"
 
 #define TW_MPI_SOME 256 /* messages that one call tests */
 

@@ -52,12 +52,12 @@ tw_status_t tw_fetch_probe(const tw_segment_t *node)
 /* Once for each communicator: what follows is slower, and somebody may wonder why. */
 static void tw_fetch_refused(tw_comm_t *comm, int local, int error)
 {
-    if (!comm->node.warned) {
+    if (!comm->node->warned) {
         TW_INFO(&comm->log,
                 "memory of rank %d cannot be read: %s; its long blocks are copied through shared "
                 "memory",
-                tw_nodes_rank(&comm->nodes, comm->nodes.mine, local), strerror(error));
-        comm->node.warned = true;
+                tw_nodes_rank(comm->nodes, comm->nodes->mine, local), strerror(error));
+        comm->node->warned = true;
     }
 }
 
@@ -67,7 +67,7 @@ bool tw_fetch(tw_comm_t *comm, int local, uint64_t address, size_t bytes, void *
         const size_t left = bytes - at;
         size_t       got;
 
-        if (!tw_fetch_once(&comm->node, local, address + at,
+        if (!tw_fetch_once(comm->node, local, address + at,
                            left < TW_FETCH_MOST ? left : TW_FETCH_MOST, (uint8_t *)into + at,
                            &got)) {
             tw_fetch_refused(comm, local, errno);

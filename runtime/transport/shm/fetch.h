@@ -9,6 +9,8 @@
 #define TW_TRANSPORT_SHM_FETCH_H
 
 #include "runtime/transport/comm/comm.h"
+#include "runtime/transport/shm/layout.h"
+#include "runtime/transport/shm/segment.h"
 
 /* Bytes from which on it pays to read instead of to copy through a slot. */
 #define TW_FETCH_MIN ((size_t)8 << 10)

@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "runtime/base/fpmode.h"
-#include "runtime/transport/engine/progress_thread.h"
-#include "runtime/transport/engine/progress.h"
+#include "runtime/transport/comm/progress_thread.h"
 #include "runtime/transport/shm/quick.h"
 #include "runtime/transport/shm/relay.h"
 
@@ -40,7 +39,7 @@ static tw_status_t tw_patience_long(tw_patience_t *p, int local)
     bool       moved = false;
 
     p->looks = TW_SPINS_EAGER;
-    tw_comm_progress(comm, &moved);
+    comm->engine->progress(comm, &moved);
     sched_yield();
     if (p->awaited != local + 1) { /* a wait begins, or the rank before has come */
         p->awaited = local + 1;
@@ -48,7 +47,7 @@ static tw_status_t tw_patience_long(tw_patience_t *p, int local)
     } else if (comm->status == TW_OK && !moved && tw_comm_timed_out(comm)) {
         TW_ERROR(&comm->log,
                  "%s: nothing moved for %g s, waiting for rank %d; the communicator is dead",
-                 p->operation, comm->config.timeout, tw_nodes_rank(&comm->nodes, 0, local));
+                 p->operation, comm->config.timeout, tw_nodes_rank(comm->nodes, 0, local));
         comm->status = TW_ERR_TIMEOUT;
     }
     return comm->status;
@@ -57,10 +56,10 @@ static tw_status_t tw_patience_long(tw_patience_t *p, int local)
 /* One more look was in vain: `local` is whom we wait for. */
 static tw_status_t tw_patience_look(tw_patience_t *p, int local)
 {
-    if (p->looks++ < TW_SPINS_EAGER && p->comm->node.spins > TW_SPINS_EAGER) {
+    if (p->looks++ < TW_SPINS_EAGER && p->comm->node->spins > TW_SPINS_EAGER) {
         return TW_OK;
     }
-    if (p->looks < p->comm->node.spins) {
+    if (p->looks < p->comm->node->spins) {
         tw_relax();
         return TW_OK;
     }
@@ -72,7 +71,7 @@ static tw_status_t tw_await_open(tw_patience_t *p, uint64_t ticket)
     tw_status_t status = TW_OK;
     int         local;
 
-    while (status == TW_OK && !tw_node_open(&p->comm->node, ticket, &local)) {
+    while (status == TW_OK && !tw_node_open(p->comm->node, ticket, &local)) {
         status = tw_patience_look(p, local);
     }
     p->awaited = 0;
@@ -83,8 +82,8 @@ static tw_status_t tw_await_near(tw_patience_t *p, uint64_t ticket)
 {
     tw_status_t status = TW_OK;
 
-    while (status == TW_OK && !tw_node_near(&p->comm->node, ticket)) {
-        status = tw_patience_look(p, p->comm->node.local);
+    while (status == TW_OK && !tw_node_near(p->comm->node, ticket)) {
+        status = tw_patience_look(p, p->comm->node->local);
     }
     p->awaited = 0;
     return status;
@@ -94,7 +93,7 @@ static tw_status_t tw_await_raised(tw_patience_t *p, int local, uint64_t ticket,
 {
     tw_status_t status = TW_OK;
 
-    while (status == TW_OK && !tw_node_raised(&p->comm->node, local, ticket, phase)) {
+    while (status == TW_OK && !tw_node_raised(p->comm->node, local, ticket, phase)) {
         status = tw_patience_look(p, local);
     }
     p->awaited = 0;
@@ -109,9 +108,9 @@ static uint64_t tw_quick_begin(tw_comm_t *comm)
     comm->sequence++;
     comm->stats.calls++;
     if (comm->running != NULL) {
-        tw_comm_progress(comm, NULL);
+        comm->engine->progress(comm, NULL);
     }
-    return comm->node.ticket;
+    return comm->node->ticket;
 }
 
 /* Where a rank's contribution lies. */
@@ -124,7 +123,7 @@ static uint8_t *tw_quick_data(const tw_segment_t *node, int local, uint64_t tick
 static tw_status_t tw_quick_publish(tw_patience_t *p, uint64_t ticket, const void *bytes,
                                     size_t size)
 {
-    const tw_segment_t *node   = &p->comm->node;
+    const tw_segment_t *node   = p->comm->node;
     const tw_status_t   status = tw_await_open(p, ticket);
 
     if (status == TW_OK) {
@@ -139,7 +138,7 @@ static tw_status_t tw_quick_publish(tw_patience_t *p, uint64_t ticket, const voi
 static tw_status_t tw_quick_combine(tw_patience_t *p, uint64_t ticket, void *recv, size_t n,
                                     const tw_dtype_row_t *type, tw_combination_t combination)
 {
-    const tw_segment_t *node   = &p->comm->node;
+    const tw_segment_t *node   = p->comm->node;
     const size_t        bytes  = n * type->bytes;
     const void         *first  = tw_quick_data(node, 0, ticket, bytes);
     tw_status_t         status = TW_OK;
@@ -167,7 +166,7 @@ static tw_status_t tw_short_reduce(tw_comm_t *comm, const char *operation, const
     if (n == 0) {
         return TW_OK;
     }
-    comm->node.ticket++;
+    comm->node->ticket++;
     status = tw_quick_publish(&p, ticket, send, n * type->bytes);
     if (status == TW_OK && (root < 0 || root == comm->rank)) {
         const tw_reduction_row_t *row  = tw_reduction_row((int)reduction);
@@ -180,7 +179,7 @@ static tw_status_t tw_short_reduce(tw_comm_t *comm, const char *operation, const
         tw_fpmode_leave(mode);
     }
     if (status == TW_OK) {
-        tw_node_complete(&comm->node, ticket);
+        tw_node_complete(comm->node, ticket);
     }
     return status;
 }
@@ -188,14 +187,14 @@ static tw_status_t tw_short_reduce(tw_comm_t *comm, const char *operation, const
 static tw_status_t tw_short_bcast(tw_comm_t *comm, void *buffer, size_t bytes, int root)
 {
     const uint64_t ticket = tw_quick_begin(comm);
-    const int      local  = tw_nodes_local(&comm->nodes, root);
+    const int      local  = tw_nodes_local(comm->nodes, root);
     tw_patience_t  p      = {.comm = comm, .operation = "bcast"};
     tw_status_t    status;
 
     if (bytes == 0) {
         return TW_OK;
     }
-    comm->node.ticket++;
+    comm->node->ticket++;
     if (comm->rank == root) {
         status = tw_quick_publish(&p, ticket, buffer, bytes);
     } else {
@@ -204,11 +203,11 @@ static tw_status_t tw_short_bcast(tw_comm_t *comm, void *buffer, size_t bytes, i
             status = tw_await_raised(&p, local, ticket, 1);
         }
         if (status == TW_OK) {
-            memcpy(buffer, tw_quick_data(&comm->node, local, ticket, bytes), bytes);
+            memcpy(buffer, tw_quick_data(comm->node, local, ticket, bytes), bytes);
         }
     }
     if (status == TW_OK) {
-        tw_node_complete(&comm->node, ticket);
+        tw_node_complete(comm->node, ticket);
     }
     return status;
 }
@@ -218,8 +217,8 @@ static tw_status_t tw_short_bcast(tw_comm_t *comm, void *buffer, size_t bytes, i
 static tw_status_t tw_quick_move(tw_patience_t *p, const void *send, size_t size, size_t at,
                                  uint8_t *recv, size_t bytes)
 {
-    const tw_segment_t *node   = &p->comm->node;
-    const uint64_t      ticket = p->comm->node.ticket++;
+    const tw_segment_t *node   = p->comm->node;
+    const uint64_t      ticket = p->comm->node->ticket++;
     tw_status_t         status = tw_quick_publish(p, ticket, send, size);
 
     for (int r = 0; r < node->ranks && status == TW_OK; r++) {
@@ -231,7 +230,7 @@ static tw_status_t tw_quick_move(tw_patience_t *p, const void *send, size_t size
         }
     }
     if (status == TW_OK) {
-        tw_node_complete(&p->comm->node, ticket);
+        tw_node_complete(p->comm->node, ticket);
     }
     return status;
 }
@@ -285,8 +284,8 @@ static tw_status_t tw_await_alltoall(tw_patience_t *p, const tw_relay_t *relay)
 static tw_status_t tw_long_bcast(tw_comm_t *comm, void *buffer, size_t bytes, int root)
 {
     const uint64_t ticket = tw_quick_begin(comm);
-    const int      local  = tw_nodes_local(&comm->nodes, root);
-    tw_segment_t  *node   = &comm->node;
+    const int      local  = tw_nodes_local(comm->nodes, root);
+    tw_segment_t  *node   = comm->node;
     tw_patience_t  p      = {.comm = comm, .operation = "bcast"};
     tw_status_t    status;
 
@@ -317,7 +316,7 @@ static tw_status_t tw_long_bcast(tw_comm_t *comm, void *buffer, size_t bytes, in
 static tw_status_t tw_long_alltoall(tw_comm_t *comm, const void *send, void *recv, size_t bytes)
 {
     const uint64_t   ticket = tw_quick_begin(comm);
-    tw_segment_t    *node   = &comm->node;
+    tw_segment_t    *node   = comm->node;
     tw_patience_t    p      = {.comm = comm, .operation = "alltoall"};
     tw_relay_t       relay  = {ticket, send, recv, bytes};
     tw_relay_phase_t phase  = TW_RELAY_READ;

@@ -8,8 +8,11 @@
 #ifndef TW_TRANSPORT_SHM_QUICK_H
 #define TW_TRANSPORT_SHM_QUICK_H
 
-#include "runtime/transport/engine/request.h"
+#include <thinwire/collective.h>
+
+#include "runtime/base/reduction.h"
 #include "runtime/transport/shm/fetch.h"
+#include "runtime/transport/shm/segment.h"
 
 /* Bytes that a rank puts into its slot at once. */
 #define TW_NODE_DIRECT ((size_t)8 << 10)
@@ -24,43 +27,6 @@
 static inline bool tw_node_direct(const tw_comm_t *comm, size_t bytes)
 {
     return bytes <= TW_NODE_DIRECT && bytes <= comm->config.chunk;
-}
-
-/* Where the engine's form has a rank's contribution to this lane's round, `fragments` fragments of
- * the operation's chunk: as here, in memory of the host beside the flag if they are short. */
-static inline uint8_t *tw_node_room(const tw_request_t *op, const tw_lane_t *lane, int local,
-                                    size_t fragments)
-{
-    return lane->device == NULL && fragments * op->chunk * op->element <= TW_NODE_SHORT
-               ? tw_node_slot(&op->comm->node, local, tw_lane_ticket(op, lane))->data
-               : tw_lane_room(op, lane, local);
-}
-
-/* The codec's element size, if a call with `how` may go through shared memory as it is, to all
- * ranks: one node, a lossless codec, no residuals. Else 0. `how` is not checked. */
-size_t tw_node_identity(const tw_comm_t *comm, const tw_how_t *how);
-
-/* The same, if also the segment is there, nothing must be compared first, and no thread stands by.
- */
-size_t tw_node_quick(const tw_comm_t *comm, const tw_how_t *how);
-
-/* tw_algorithm_ops_t.ready of a round in which everyone writes and reads: stage 0, our slot is
- * free; stage s, all have raised phase s. */
-bool tw_node_exchange_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p);
-
-/* May long blocks be read where they are? tw_node_identity() does not say no, the segment is
- * there. */
-static inline bool tw_node_reads(const tw_comm_t *comm, size_t bytes)
-{
-    return comm->node.reads && bytes > TW_FETCH_MIN;
-}
-
-/* May a blocking call with `fragments` fragments of n values of tw_node_quick() bytes take one of
- * the quick ways? */
-static inline bool tw_node_fits(const tw_comm_t *comm, size_t element, size_t n, int fragments)
-{
-    return element > 0 && n <= TW_NODE_DIRECT &&
-           tw_node_direct(comm, n * (size_t)fragments * element);
 }
 
 /* recv[n] = the reduction of all ranks' send[n], on all ranks or (root >= 0) on the root. */

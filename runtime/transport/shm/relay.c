@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "runtime/transport/engine/progress.h"
 #include "runtime/transport/shm/quick.h"
 #include "runtime/transport/shm/relay.h"
 
@@ -21,7 +20,7 @@ static uint64_t tw_relay_count(const tw_segment_t *node, int local, uint64_t tic
 
 static void tw_relay_counted(tw_comm_t *comm, uint64_t ticket, uint64_t pieces)
 {
-    atomic_store_explicit(&tw_node_slot(&comm->node, comm->node.local, ticket)->pieces, pieces,
+    atomic_store_explicit(&tw_node_slot(comm->node, comm->node->local, ticket)->pieces, pieces,
                           memory_order_release);
     tw_comm_moved(comm);
 }
@@ -49,7 +48,7 @@ void tw_relay_offer(tw_segment_t *node, uint64_t ticket, const void *block)
 
 void tw_relay_read(tw_comm_t *comm, uint64_t ticket, int root, size_t bytes, void *into)
 {
-    tw_segment_t *node = &comm->node;
+    tw_segment_t *node = comm->node;
 
     if (!tw_fetch(comm, root, tw_fetch_table(node, root, ticket)[0], bytes, into)) {
         tw_relay_reset(node, ticket);
@@ -94,7 +93,7 @@ static uint64_t tw_relay_slowest(const tw_segment_t *node, uint64_t ticket, bool
 static bool tw_relay_give(tw_comm_t *comm, uint64_t ticket, size_t bytes, const uint8_t *block,
                           int *local_p)
 {
-    tw_segment_t  *node   = &comm->node;
+    tw_segment_t  *node   = comm->node;
     const size_t   ring   = node->slot_bytes / TW_NODE_FRAGMENT;
     const uint64_t pieces = tw_relay_pieces(bytes, TW_NODE_FRAGMENT);
     uint64_t       put    = tw_relay_count(node, node->local, ticket), taken;
@@ -117,7 +116,7 @@ static bool tw_relay_give(tw_comm_t *comm, uint64_t ticket, size_t bytes, const 
 
 static bool tw_relay_take(tw_comm_t *comm, uint64_t ticket, int root, size_t bytes, uint8_t *block)
 {
-    tw_segment_t  *node   = &comm->node;
+    tw_segment_t  *node   = comm->node;
     const size_t   ring   = node->slot_bytes / TW_NODE_FRAGMENT;
     const uint64_t pieces = tw_relay_pieces(bytes, TW_NODE_FRAGMENT);
     const uint64_t put    = tw_relay_count(node, root, ticket);
@@ -136,7 +135,7 @@ static bool tw_relay_take(tw_comm_t *comm, uint64_t ticket, int root, size_t byt
 bool tw_relay_bcast(tw_comm_t *comm, uint64_t ticket, int root, size_t bytes, void *block,
                     int *local_p)
 {
-    const tw_segment_t *node = &comm->node;
+    const tw_segment_t *node = comm->node;
 
     if (node->local == root) {
         return tw_relay_give(comm, ticket, bytes, block, local_p);
@@ -176,7 +175,7 @@ void tw_relay_offer_all(tw_segment_t *node, const tw_relay_t *relay)
 
 tw_relay_phase_t tw_relay_read_from(tw_comm_t *comm, const tw_relay_t *relay, int local)
 {
-    tw_segment_t *node = &comm->node;
+    tw_segment_t *node = comm->node;
     uint8_t      *into = (uint8_t *)relay->recv + (size_t)local * relay->bytes;
     uint64_t      address;
 
@@ -201,7 +200,7 @@ void tw_relay_answer(tw_segment_t *node, const tw_relay_t *relay, tw_relay_phase
 
 static void tw_relay_put(tw_comm_t *comm, const tw_relay_t *relay, uint64_t piece)
 {
-    const tw_segment_t *node = &comm->node;
+    const tw_segment_t *node = comm->node;
     const size_t        at   = (size_t)piece * tw_relay_piece(node);
 
     for (int r = 0; r < node->ranks; r++) {
@@ -243,7 +242,7 @@ static bool tw_relay_all_put(const tw_segment_t *node, uint64_t ticket, uint64_t
 
 bool tw_relay_alltoall(tw_comm_t *comm, const tw_relay_t *relay, int *local_p)
 {
-    tw_segment_t  *node   = &comm->node;
+    tw_segment_t  *node   = comm->node;
     const uint64_t ticket = relay->ticket;
     const uint64_t pieces = tw_relay_pieces(relay->bytes, tw_relay_piece(node));
     uint64_t       put    = tw_relay_count(node, node->local, ticket);

@@ -22,7 +22,6 @@
 #include "runtime/base/clock.h"
 #include "runtime/transport/comm/comm.h"
 #include "runtime/transport/comm/sync.h"
-#include "runtime/transport/engine/request.h"
 #include "runtime/transport/shm/fetch.h"
 
 #define TW_NODE_BYTES    ((size_t)32 << 20) /* wanted for a node                              */
@@ -114,7 +113,7 @@ static int tw_node_open_object(const tw_node_where_t *where)
 /* The lowest rank makes the object; all learn where the lowest rank of their node has it. */
 static tw_status_t tw_node_exchange(tw_comm_t *comm, tw_node_where_t *mine, const char *what)
 {
-    const int   lowest = tw_nodes_rank(&comm->nodes, comm->nodes.mine, 0);
+    const int   lowest = tw_nodes_rank(comm->nodes, comm->nodes->mine, 0);
     void       *all;
     tw_status_t status = tw_comm_agreed_get(comm, (size_t)comm->size * sizeof(*mine), &all);
 
@@ -133,9 +132,9 @@ static void tw_node_shape(tw_comm_t *comm, tw_segment_t *node)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
-    node->ranks      = tw_nodes_ranks(&comm->nodes, comm->nodes.mine);
-    node->local      = comm->nodes.local;
-    node->slot_bytes = tw_node_slot_bytes(comm->nodes.most);
+    node->ranks      = tw_nodes_ranks(comm->nodes, comm->nodes->mine);
+    node->local      = comm->nodes->local;
+    node->slot_bytes = tw_node_slot_bytes(comm->nodes->most);
     node->area_bytes = TW_NODE_LINE + TW_NODE_SLOTS * (TW_NODE_LINE + node->slot_bytes);
     node->bytes      = (size_t)node->ranks * node->area_bytes;
     node->open       = TW_NODE_SLOTS;
@@ -158,7 +157,7 @@ static tw_status_t tw_node_map(tw_segment_t *node, int file)
  * one where others take a quick way (quick.h) cannot ask them any more. */
 static tw_status_t tw_node_agree(tw_comm_t *comm, const tw_segment_t *node)
 {
-    const size_t bytes  = tw_request_values_bytes(comm);
+    const size_t bytes  = comm->engine->values_bytes(comm);
     const bool   well   = node->base != NULL && tw_pool_reserve(&comm->pool, bytes) == TW_OK;
     tw_status_t  status = tw_comm_agree(comm, well ? TW_OK : TW_ERR_UNSUPPORTED);
 
@@ -190,7 +189,7 @@ static tw_status_t tw_node_make(tw_comm_t *comm, tw_segment_t *node)
         }
         if (node->base == NULL && where.process != 0) {
             TW_INFO(&comm->log, "no shared memory of %zu bytes with rank %d: %s", node->bytes,
-                    tw_nodes_rank(&comm->nodes, comm->nodes.mine, 0), strerror(error));
+                    tw_nodes_rank(comm->nodes, comm->nodes->mine, 0), strerror(error));
         } else if (node->base == NULL && node->local == 0) {
             TW_INFO(&comm->log, "no shared memory of %zu bytes for this node: %s", node->bytes,
                     strerror(error));
@@ -206,7 +205,7 @@ static tw_status_t tw_node_make(tw_comm_t *comm, tw_segment_t *node)
 /* May the ranks of every node read each other's memory? All have published where (tw_node_make). */
 static tw_status_t tw_node_probe(tw_comm_t *comm)
 {
-    tw_segment_t     *node   = &comm->node;
+    tw_segment_t     *node   = comm->node;
     const tw_status_t mine   = comm->config.node_read ? tw_fetch_probe(node) : TW_ERR_UNSUPPORTED;
     const tw_status_t status = tw_comm_agree(comm, mine);
 
@@ -216,7 +215,7 @@ static tw_status_t tw_node_probe(tw_comm_t *comm)
 
 tw_status_t tw_node_ready(tw_comm_t *comm)
 {
-    tw_segment_t *node = &comm->node;
+    tw_segment_t *node = comm->node;
     tw_status_t   status;
 
     if (node->state != TW_NODE_UNKNOWN) {
@@ -247,8 +246,8 @@ tw_status_t tw_node_ready(tw_comm_t *comm)
 
 void tw_node_release(tw_comm_t *comm)
 {
-    if (comm->node.base != NULL) {
-        munmap(comm->node.base, comm->node.bytes);
-        comm->node.base = NULL;
+    if (comm->node->base != NULL) {
+        munmap(comm->node->base, comm->node->bytes);
+        comm->node->base = NULL;
     }
 }

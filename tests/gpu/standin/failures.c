@@ -102,7 +102,7 @@ static void nothing_is_shared(void)
             device_job_fill(&job, 1);
             T_OK(t_job_run(&job.on));
             device_job_check(&job);
-            T_CHECK(comm->device.slots.state == TW_NODE_ABSENT, "something is shared");
+            T_CHECK(comm->device->slots.state == TW_NODE_ABSENT, "something is shared");
             device_job_close(&job);
             device_comm_done(comm, ctx);
         }

@@ -6,11 +6,11 @@
 #include "config.h"
 
 #include "runtime/transport/coll/allgather/allgather.h"
-#include "runtime/transport/shm/quick.h"
+#include "runtime/transport/coll/node.h"
 
 static void tw_gather_take(tw_request_t *op, tw_lane_t *lane)
 {
-    const int mine = op->comm->node.local;
+    const int mine = op->comm->node->local;
 
     for (int r = 0; r < op->comm->size; r++) {
         const size_t   n    = tw_lane_fragment(op, lane, op->array[TW_GATHER_COUNT][r]);
@@ -26,7 +26,7 @@ static void tw_gather_take(tw_request_t *op, tw_lane_t *lane)
 
 static tw_status_t tw_gather_node_step(tw_request_t *op, tw_lane_t *lane)
 {
-    const int    mine = op->comm->node.local;
+    const int    mine = op->comm->node->local;
     const size_t n    = tw_lane_fragment(op, lane, op->array[TW_GATHER_COUNT][mine]);
 
     if (lane->stage == 1) {

@@ -32,21 +32,21 @@ enum { TW_INPUTS = 1, TW_SUMS = 2 }; /* phases of a ticket */
 /* Ranks of each node that exchange with other nodes; 0: the codec's blocks are too large. */
 static int tw_hierarchical_carriers(const tw_comm_t *comm, const tw_codec_t *codec)
 {
-    const size_t fit = tw_node_slot_bytes(comm->nodes.most) / (codec->block * codec->element);
+    const size_t fit = tw_node_slot_bytes(comm->nodes->most) / (codec->block * codec->element);
 
-    return fit < (size_t)comm->nodes.least ? (int)fit : comm->nodes.least;
+    return fit < (size_t)comm->nodes->least ? (int)fit : comm->nodes->least;
 }
 
 /* ---- where things are ------------------------------------------------------------------------ */
 
 static int tw_hier_owner(const tw_request_t *op, const tw_lane_t *lane)
 {
-    return (int)(lane->round % (size_t)op->comm->nodes.count);
+    return (int)(lane->round % (size_t)op->comm->nodes->count);
 }
 
 static size_t tw_hier_share(const tw_request_t *op, const tw_lane_t *lane, int carrier)
 {
-    return (size_t)carrier * (size_t)op->comm->nodes.count + (size_t)tw_hier_owner(op, lane);
+    return (size_t)carrier * (size_t)op->comm->nodes->count + (size_t)tw_hier_owner(op, lane);
 }
 
 /* First value of a carrier's fragment, and how many there are. */
@@ -55,7 +55,7 @@ static size_t tw_hier_fragment(const tw_request_t *op, const tw_lane_t *lane, in
 {
     const size_t share  = tw_hier_share(op, lane, carrier);
     const size_t length = op->array[TW_SHARE_LENGTH][share];
-    const size_t start  = lane->round / (size_t)op->comm->nodes.count * op->chunk;
+    const size_t start  = lane->round / (size_t)op->comm->nodes->count * op->chunk;
     const size_t left   = start < length ? length - start : 0;
 
     *n_p = left < op->chunk ? left : op->chunk;
@@ -75,13 +75,13 @@ static uint8_t *tw_hier_room(const tw_request_t *op, const tw_lane_t *lane, int 
 
 static bool tw_hier_carries(const tw_request_t *op)
 {
-    return op->comm->nodes.local < op->carriers;
+    return op->comm->nodes->local < op->carriers;
 }
 
 /* Does our node need the sums, and do we? */
 static bool tw_hier_wanted(const tw_request_t *op, int node)
 {
-    return op->root < 0 || op->comm->nodes.node_of[op->root] == node;
+    return op->root < 0 || op->comm->nodes->node_of[op->root] == node;
 }
 
 static bool tw_hier_takes(const tw_request_t *op)
@@ -92,14 +92,14 @@ static bool tw_hier_takes(const tw_request_t *op)
 /* The rank on a node with which we exchange: it has our number. */
 static int tw_hier_peer(const tw_request_t *op, int node)
 {
-    return tw_nodes_rank(&op->comm->nodes, node, op->comm->nodes.local);
+    return tw_nodes_rank(op->comm->nodes, node, op->comm->nodes->local);
 }
 
 /* ---- stages ---------------------------------------------------------------------------------- */
 
 static void tw_hier_publish(tw_request_t *op, tw_lane_t *lane)
 {
-    const int      mine  = op->comm->nodes.local;
+    const int      mine  = op->comm->nodes->local;
     const uint64_t start = tw_clock_ns();
 
     for (int k = 0; k < op->carriers; k++) {
@@ -119,7 +119,7 @@ static void tw_hier_publish(tw_request_t *op, tw_lane_t *lane)
 static const uint8_t *tw_hier_input(const tw_request_t *op, const tw_lane_t *lane, size_t first,
                                     int local)
 {
-    const int mine = op->comm->nodes.local;
+    const int mine = op->comm->nodes->local;
 
     return local == mine ? tw_hier_at(op, op->send, first) : tw_hier_room(op, lane, local, mine);
 }
@@ -129,10 +129,10 @@ static void tw_hier_sum(tw_request_t *op, tw_lane_t *lane, size_t first, size_t 
 {
     const uint8_t *sum = tw_hier_input(op, lane, first, 0);
 
-    if (op->comm->node.ranks == 1) {
+    if (op->comm->node->ranks == 1) {
         tw_op_copy(op, lane->sum, sum, n * op->element);
     }
-    for (int r = 1; r < op->comm->node.ranks; r++) {
+    for (int r = 1; r < op->comm->node->ranks; r++) {
         tw_op_combine(op, sum, tw_hier_input(op, lane, first, r), n, lane->sum);
         sum = lane->sum;
     }
@@ -151,7 +151,7 @@ static void tw_hier_encode(tw_request_t *op, tw_lane_t *lane, size_t first, size
 /* Receives first: the owner's of all nodes' sums; the others' of the owner's total. */
 static tw_status_t tw_hier_receives(tw_request_t *op, tw_lane_t *lane, size_t bytes)
 {
-    const tw_nodes_t *nodes  = &op->comm->nodes;
+    const tw_nodes_t *nodes  = op->comm->nodes;
     const int         owner  = tw_hier_owner(op, lane);
     tw_status_t       status = TW_OK;
 
@@ -174,7 +174,7 @@ static tw_status_t tw_hier_gather(tw_request_t *op, tw_lane_t *lane, size_t firs
 {
     const int         owner  = tw_hier_owner(op, lane);
     const size_t      bytes  = tw_op_size(op, n);
-    uint8_t          *codes  = tw_lane_slot(op, lane, op->comm->nodes.mine);
+    uint8_t          *codes  = tw_lane_slot(op, lane, op->comm->nodes->mine);
     const tw_status_t status = tw_hier_receives(op, lane, bytes);
 
     if (status != TW_OK) {
@@ -182,7 +182,7 @@ static tw_status_t tw_hier_gather(tw_request_t *op, tw_lane_t *lane, size_t firs
     }
     tw_hier_sum(op, lane, first, n);
     tw_hier_encode(op, lane, first, n, op->feedback != NULL ? op->feedback->first : NULL, codes);
-    return owner == op->comm->nodes.mine
+    return owner == op->comm->nodes->mine
                ? TW_OK
                : tw_lane_send(op, lane, 2, 2, codes, bytes, tw_hier_peer(op, owner), n);
 }
@@ -191,7 +191,7 @@ static tw_status_t tw_hier_gather(tw_request_t *op, tw_lane_t *lane, size_t firs
  * stage 4. */
 static tw_status_t tw_hier_spread(tw_request_t *op, tw_lane_t *lane, size_t first, size_t n)
 {
-    const tw_nodes_t *nodes  = &op->comm->nodes;
+    const tw_nodes_t *nodes  = op->comm->nodes;
     uint8_t          *total  = tw_lane_slot(op, lane, nodes->count);
     tw_status_t       status = TW_OK;
 
@@ -216,11 +216,11 @@ static tw_status_t tw_hier_spread(tw_request_t *op, tw_lane_t *lane, size_t firs
 
 static void tw_hier_decode(tw_request_t *op, tw_lane_t *lane, size_t first, size_t n)
 {
-    const int mine = op->comm->nodes.local;
+    const int mine = op->comm->nodes->local;
     uint8_t  *room = tw_hier_room(op, lane, mine, mine);
 
     if (n > 0) {
-        tw_op_decode(op, tw_lane_slot(op, lane, op->comm->nodes.count), n, room);
+        tw_op_decode(op, tw_lane_slot(op, lane, op->comm->nodes->count), n, room);
         tw_op_average(op, n, room);
     }
     tw_lane_raise(op, lane, TW_SUMS);
@@ -237,7 +237,7 @@ static void tw_hier_take(tw_request_t *op, const tw_lane_t *lane)
         size_t       n;
         const size_t first = tw_hier_fragment(op, lane, k, &n);
 
-        if (k != op->comm->nodes.local && n > 0) {
+        if (k != op->comm->nodes->local && n > 0) {
             tw_op_copy(op, tw_hier_at(op, op->recv, first), tw_hier_room(op, lane, k, k),
                        n * op->element);
         }
@@ -251,7 +251,7 @@ static tw_status_t tw_hier_step(tw_request_t *op, tw_lane_t *lane)
     size_t     n = 0, first = 0;
 
     if (carries) {
-        first = tw_hier_fragment(op, lane, op->comm->nodes.local, &n);
+        first = tw_hier_fragment(op, lane, op->comm->nodes->local, &n);
     }
     switch (lane->stage) {
     case 0:
@@ -264,7 +264,7 @@ static tw_status_t tw_hier_step(tw_request_t *op, tw_lane_t *lane)
     case 3:
         return n > 0 ? tw_hier_spread(op, lane, first, n) : TW_OK;
     case 4:
-        if (carries && tw_hier_wanted(op, op->comm->nodes.mine)) {
+        if (carries && tw_hier_wanted(op, op->comm->nodes->mine)) {
             tw_hier_decode(op, lane, first, n);
         }
         return TW_OK;
@@ -280,8 +280,8 @@ static tw_status_t tw_hier_step(tw_request_t *op, tw_lane_t *lane)
 static bool tw_hier_sums_there(const tw_request_t *op, const tw_lane_t *lane, int *local_p)
 {
     for (int k = 0; k < op->carriers; k++) {
-        if (k != op->comm->nodes.local &&
-            !tw_node_raised(&op->comm->node, k, tw_lane_ticket(op, lane), TW_SUMS)) {
+        if (k != op->comm->nodes->local &&
+            !tw_node_raised(op->comm->node, k, tw_lane_ticket(op, lane), TW_SUMS)) {
             *local_p = k;
             return false;
         }
@@ -297,14 +297,14 @@ static bool tw_hier_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
     int            local  = 0;
 
     if (lane->stage == 0) {
-        ready = tw_node_open(&comm->node, ticket, &local);
+        ready = tw_node_open(comm->node, ticket, &local);
     } else if (lane->stage == 1 && tw_hier_carries(op)) {
-        ready = tw_node_all_raised(&comm->node, ticket, TW_INPUTS, &local);
+        ready = tw_node_all_raised(comm->node, ticket, TW_INPUTS, &local);
     } else if (lane->stage == 4 && tw_hier_takes(op)) {
         ready = tw_hier_sums_there(op, lane, &local);
     }
     if (!ready) {
-        *peer_p = tw_nodes_rank(&comm->nodes, comm->nodes.mine, local);
+        *peer_p = tw_nodes_rank(comm->nodes, comm->nodes->mine, local);
     }
     return ready;
 }
@@ -312,7 +312,7 @@ static bool tw_hier_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
 /* Shares by carrier and owning node; rounds go round the owners. */
 static void tw_hier_fill(tw_request_t *op, const tw_collective_call_t *call)
 {
-    const tw_nodes_t *nodes  = &op->comm->nodes;
+    const tw_nodes_t *nodes  = op->comm->nodes;
     const size_t      owners = (size_t)nodes->count;
     size_t           *length = op->array[TW_SHARE_LENGTH];
 
@@ -342,7 +342,7 @@ static tw_status_t tw_hier_serves(const tw_collective_call_t *call)
 
 static void tw_hier_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
 {
-    const tw_nodes_t *nodes    = &call->comm->nodes;
+    const tw_nodes_t *nodes    = call->comm->nodes;
     const size_t      carriers = (size_t)tw_hierarchical_carriers(call->comm, call->codec);
 
     shape->algorithm = &tw_reduce_hierarchical;

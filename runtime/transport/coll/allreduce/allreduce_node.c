@@ -15,7 +15,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/transport/coll/allreduce/reduction.h"
-#include "runtime/transport/shm/quick.h"
+#include "runtime/transport/coll/node.h"
 
 enum { TW_INPUTS = 1, TW_SUMS = 2 }; /* phases of a ticket */
 
@@ -31,7 +31,7 @@ static bool tw_node_receives(const tw_request_t *op)
 static const uint8_t *tw_node_input(const tw_request_t *op, const tw_lane_t *lane, int from,
                                     int share)
 {
-    const tw_segment_t *node = &op->comm->node;
+    const tw_segment_t *node = op->comm->node;
 
     if (from == node->local && op->algorithm == &tw_reduce_node) {
         return tw_lane_at(op, lane, op->send, op->array[TW_SHARE_FIRST][share]);
@@ -72,7 +72,7 @@ static void tw_direct_sum(tw_request_t *op, const tw_lane_t *lane)
 static tw_status_t tw_node_direct_step(tw_request_t *op, tw_lane_t *lane)
 {
     if (lane->stage == 1) {
-        tw_op_copy(op, tw_node_room(op, lane, op->comm->node.local, 1), op->send,
+        tw_op_copy(op, tw_node_room(op, lane, op->comm->node->local, 1), op->send,
                    op->count * op->element);
         tw_lane_raise(op, lane, TW_INPUTS);
     } else if (lane->stage == 2) {
@@ -88,7 +88,7 @@ static tw_status_t tw_node_direct_step(tw_request_t *op, tw_lane_t *lane)
 
 static void tw_node_publish(tw_request_t *op, tw_lane_t *lane)
 {
-    const int      mine  = op->comm->node.local;
+    const int      mine  = op->comm->node->local;
     const uint64_t start = tw_clock_ns();
 
     for (int s = 0; s < op->comm->size; s++) {
@@ -107,7 +107,7 @@ static void tw_node_publish(tw_request_t *op, tw_lane_t *lane)
 /* The sum of our share, for the others to take. */
 static void tw_node_add_up(tw_request_t *op, tw_lane_t *lane)
 {
-    const int    mine = op->comm->node.local;
+    const int    mine = op->comm->node->local;
     const size_t n    = tw_lane_fragment(op, lane, op->array[TW_SHARE_LENGTH][mine]);
     uint8_t     *sum  = tw_lane_room(op, lane, mine) + (size_t)mine * op->chunk * op->element;
 
@@ -126,7 +126,7 @@ static void tw_node_collect(tw_request_t *op, const tw_lane_t *lane)
     for (int s = 0; s < op->comm->size; s++) {
         const size_t n = tw_lane_fragment(op, lane, op->array[TW_SHARE_LENGTH][s]);
 
-        if (s != op->comm->node.local && n > 0) {
+        if (s != op->comm->node->local && n > 0) {
             tw_op_copy(op, tw_lane_at(op, lane, op->recv, op->array[TW_SHARE_FIRST][s]),
                        tw_lane_room(op, lane, s) + (size_t)s * op->chunk * op->element,
                        n * op->element);
@@ -158,7 +158,7 @@ static tw_status_t tw_node_step(tw_request_t *op, tw_lane_t *lane)
 
 static tw_status_t tw_node_scatter_step(tw_request_t *op, tw_lane_t *lane)
 {
-    const int mine = op->comm->node.local;
+    const int mine = op->comm->node->local;
 
     if (lane->stage == 1) {
         tw_node_publish(op, lane);
@@ -174,7 +174,7 @@ static tw_status_t tw_node_scatter_step(tw_request_t *op, tw_lane_t *lane)
  * result of a round lies where earlier ones and itself had theirs. */
 static bool tw_node_may_publish(tw_request_t *op, const tw_lane_t *lane, int *local_p)
 {
-    tw_segment_t  *node   = &op->comm->node;
+    tw_segment_t  *node   = op->comm->node;
     const uint64_t ticket = tw_lane_ticket(op, lane);
 
     *local_p = node->local;
@@ -199,10 +199,10 @@ static bool tw_node_reduce_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
                !tw_node_receives(op)) {
         return true;
     } else {
-        ready = tw_node_all_raised(&comm->node, ticket, (unsigned)lane->stage, &local);
+        ready = tw_node_all_raised(comm->node, ticket, (unsigned)lane->stage, &local);
     }
     if (!ready) {
-        *peer_p = tw_nodes_rank(&comm->nodes, comm->nodes.mine, local);
+        *peer_p = tw_nodes_rank(comm->nodes, comm->nodes->mine, local);
     }
     return ready;
 }

@@ -11,7 +11,7 @@
 #include "config.h"
 
 #include "runtime/transport/coll/alltoall/alltoall.h"
-#include "runtime/transport/shm/quick.h"
+#include "runtime/transport/coll/node.h"
 #include "runtime/transport/shm/relay.h"
 
 /* Where the fragment of a rank for another lies. */
@@ -82,7 +82,7 @@ static tw_relay_t tw_alltoall_relay(const tw_request_t *op, const tw_lane_t *lan
 
 static tw_status_t tw_alltoall_read_step(tw_request_t *op, tw_lane_t *lane)
 {
-    tw_segment_t    *node  = &op->comm->node;
+    tw_segment_t    *node  = op->comm->node;
     const tw_relay_t relay = tw_alltoall_relay(op, lane);
     tw_relay_phase_t phase = TW_RELAY_READ;
 
@@ -116,7 +116,7 @@ static bool tw_alltoall_read_ready(tw_request_t *op, tw_lane_t *lane, int *peer_
     if (tw_relay_alltoall(op->comm, &relay, &local)) {
         return true;
     }
-    *peer_p = tw_nodes_rank(&op->comm->nodes, op->comm->nodes.mine, local);
+    *peer_p = tw_nodes_rank(op->comm->nodes, op->comm->nodes->mine, local);
     return false;
 }
 

@@ -16,7 +16,7 @@ static const tw_algorithm_ops_t tw_hier_chain;
 
 static int tw_hier_from_root(const tw_request_t *op)
 {
-    const tw_nodes_t *nodes = &op->comm->nodes;
+    const tw_nodes_t *nodes = op->comm->nodes;
 
     return (nodes->mine - nodes->node_of[op->root] + nodes->count) % nodes->count;
 }
@@ -24,13 +24,13 @@ static int tw_hier_from_root(const tw_request_t *op)
 /* The number, on a node, of the rank that exchanges this round with other nodes. */
 static int tw_hier_carrier(const tw_request_t *op, const tw_lane_t *lane, int node)
 {
-    return (int)(lane->round % (size_t)tw_nodes_ranks(&op->comm->nodes, node));
+    return (int)(lane->round % (size_t)tw_nodes_ranks(op->comm->nodes, node));
 }
 
 /* The rank of node v that does. */
 static int tw_hier_rank(const tw_request_t *op, const tw_lane_t *lane, int v)
 {
-    const tw_nodes_t *nodes = &op->comm->nodes;
+    const tw_nodes_t *nodes = op->comm->nodes;
     const int         node  = (v + nodes->node_of[op->root]) % nodes->count;
 
     return tw_nodes_rank(nodes, node, tw_hier_carrier(op, lane, node));
@@ -39,14 +39,14 @@ static int tw_hier_rank(const tw_request_t *op, const tw_lane_t *lane, int v)
 /* The number of the rank in whose slot our node has the fragment. */
 static int tw_hier_holder(const tw_request_t *op, const tw_lane_t *lane)
 {
-    return tw_hier_from_root(op) == 0 ? tw_nodes_local(&op->comm->nodes, op->root)
-                                      : tw_hier_carrier(op, lane, op->comm->nodes.mine);
+    return tw_hier_from_root(op) == 0 ? tw_nodes_local(op->comm->nodes, op->root)
+                                      : tw_hier_carrier(op, lane, op->comm->nodes->mine);
 }
 
 static tw_status_t tw_hier_forward(tw_request_t *op, tw_lane_t *lane, size_t n,
                                    const uint8_t *codes)
 {
-    const unsigned nodes  = (unsigned)op->comm->nodes.count;
+    const unsigned nodes  = (unsigned)op->comm->nodes->count;
     const unsigned v      = (unsigned)tw_hier_from_root(op);
     const size_t   bytes  = tw_op_size(op, n);
     tw_status_t    status = TW_OK;
@@ -80,7 +80,7 @@ static uint8_t *tw_hier_codes(const tw_request_t *op, const tw_lane_t *lane)
 /* They are in our lane: for the node. */
 static void tw_hier_show(tw_request_t *op, tw_lane_t *lane, size_t n, const uint8_t *codes)
 {
-    uint8_t *room = tw_lane_room(op, lane, op->comm->node.local);
+    uint8_t *room = tw_lane_room(op, lane, op->comm->node->local);
 
     if (room != codes) {
         tw_op_copy(op, room, codes, tw_op_size(op, n));
@@ -104,7 +104,7 @@ static tw_status_t tw_hier_put(tw_request_t *op, tw_lane_t *lane, size_t n, uint
 
 static tw_status_t tw_hier_pass(tw_request_t *op, tw_lane_t *lane, size_t n, uint8_t *codes)
 {
-    const tw_segment_t *node   = &op->comm->node;
+    const tw_segment_t *node   = op->comm->node;
     const bool          root   = op->comm->rank == op->root;
     const int           holder = tw_hier_holder(op, lane);
     const uint8_t      *room   = tw_lane_room(op, lane, holder);
@@ -115,7 +115,7 @@ static tw_status_t tw_hier_pass(tw_request_t *op, tw_lane_t *lane, size_t n, uin
     } else if (holder != node->local && room != codes) {
         tw_op_copy(op, codes, room, tw_op_size(op, n));
     }
-    if (tw_hier_carrier(op, lane, op->comm->nodes.mine) == node->local) {
+    if (tw_hier_carrier(op, lane, op->comm->nodes->mine) == node->local) {
         status = tw_hier_forward(op, lane, n, codes);
     }
     if (!root || (op->flags & TW_BCAST_SAME) != 0) {
@@ -134,7 +134,7 @@ static tw_status_t tw_hier_bcast_step(tw_request_t *op, tw_lane_t *lane)
     case 0:
         return TW_OK;
     case 1:
-        return holder == op->comm->node.local ? tw_hier_put(op, lane, n, codes) : TW_OK;
+        return holder == op->comm->node->local ? tw_hier_put(op, lane, n, codes) : TW_OK;
     case 2:
         return tw_hier_pass(op, lane, n, codes);
     default:
@@ -147,7 +147,7 @@ static tw_status_t tw_hier_bcast_step(tw_request_t *op, tw_lane_t *lane)
 static bool tw_hier_bcast_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
 {
     tw_comm_t     *comm   = op->comm;
-    tw_segment_t  *node   = &comm->node;
+    tw_segment_t  *node   = comm->node;
     const uint64_t ticket = tw_lane_ticket(op, lane);
     int            local  = tw_hier_holder(op, lane);
     const bool     holds  = local == node->local;
@@ -159,7 +159,7 @@ static bool tw_hier_bcast_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
         ready = tw_node_raised(node, local, ticket, 1);
     }
     if (!ready) {
-        *peer_p = tw_nodes_rank(&comm->nodes, comm->nodes.mine, local);
+        *peer_p = tw_nodes_rank(comm->nodes, comm->nodes->mine, local);
     }
     return ready;
 }
@@ -178,7 +178,7 @@ static const tw_algorithm_ops_t tw_hier_tree  = {.name   = "hierarchical",
 /* Values whose codes fit a slot of the node; 0: not one block's do. */
 static size_t tw_hier_most(const tw_collective_call_t *call)
 {
-    const size_t room  = tw_node_slot_bytes(call->comm->nodes.most);
+    const size_t room  = tw_node_slot_bytes(call->comm->nodes->most);
     const size_t block = tw_codec_block(call->codec);
     size_t       most  = room / block * block, bytes;
 
@@ -195,7 +195,8 @@ static tw_status_t tw_hier_serves(const tw_collective_call_t *call)
 
 static void tw_hier_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
 {
-    const bool chain = tw_policy_chain(&call->comm->policy, call->encoded, call->comm->nodes.count);
+    const bool chain =
+        tw_policy_chain(&call->comm->policy, call->encoded, call->comm->nodes->count);
 
     shape->algorithm = chain ? &tw_hier_chain : &tw_hier_tree;
     shape->longest   = call->count;

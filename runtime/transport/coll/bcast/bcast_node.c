@@ -8,12 +8,12 @@
 #include "config.h"
 
 #include "runtime/transport/coll/bcast/bcast.h"
-#include "runtime/transport/shm/quick.h"
+#include "runtime/transport/coll/node.h"
 #include "runtime/transport/shm/relay.h"
 
 static int tw_bcast_root_local(const tw_request_t *op)
 {
-    return tw_nodes_local(&op->comm->nodes, op->root);
+    return tw_nodes_local(op->comm->nodes, op->root);
 }
 
 static tw_status_t tw_bcast_node_step(tw_request_t *op, tw_lane_t *lane)
@@ -37,7 +37,7 @@ static tw_status_t tw_bcast_node_step(tw_request_t *op, tw_lane_t *lane)
 /* Stage 0: the root's slot is free. Stage 1: it is full. */
 static bool tw_bcast_node_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
 {
-    tw_segment_t  *node   = &op->comm->node;
+    tw_segment_t  *node   = op->comm->node;
     const uint64_t ticket = tw_lane_ticket(op, lane);
     const bool     root   = op->comm->rank == op->root;
     int            local  = tw_bcast_root_local(op);
@@ -49,7 +49,7 @@ static bool tw_bcast_node_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
         ready = root || tw_node_raised(node, local, ticket, 1);
     }
     if (!ready) {
-        *peer_p = tw_nodes_rank(&op->comm->nodes, op->comm->nodes.mine, local);
+        *peer_p = tw_nodes_rank(op->comm->nodes, op->comm->nodes->mine, local);
     }
     return ready;
 }
@@ -65,7 +65,7 @@ static const tw_algorithm_ops_t tw_bcast_slots = {.name   = "node",
 
 static tw_status_t tw_bcast_read_step(tw_request_t *op, tw_lane_t *lane)
 {
-    tw_segment_t  *node   = &op->comm->node;
+    tw_segment_t  *node   = op->comm->node;
     const uint64_t ticket = tw_lane_ticket(op, lane);
     const bool     root   = op->comm->rank == op->root;
 
@@ -91,7 +91,7 @@ static bool tw_bcast_read_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
                        op->count * op->element, op->recv, &local)) {
         return true;
     }
-    *peer_p = tw_nodes_rank(&op->comm->nodes, op->comm->nodes.mine, local);
+    *peer_p = tw_nodes_rank(op->comm->nodes, op->comm->nodes->mine, local);
     return false;
 }
 

@@ -84,7 +84,7 @@ static void tw_native_bytes(const tw_collective_call_t *call)
     tw_comm_t     *comm  = call->comm;
     const uint64_t bytes = tw_traffic_least(call, comm->size, tw_native_element(call));
 
-    tw_comm_count_sent(comm, bytes, comm->nodes.count == 1);
+    tw_comm_count_sent(comm, bytes, comm->nodes->count == 1);
     comm->stats.bytes_received += bytes;
     comm->stats.bytes_uncompressed += bytes;
 }

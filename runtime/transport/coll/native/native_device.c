@@ -6,22 +6,22 @@
 #include "config.h"
 
 #include "runtime/transport/coll/native/native.h"
-#include "runtime/transport/device/staging.h"
+#include "runtime/transport/engine/staging.h"
 
 /* On the caller's stream: the work that writes the input is there. */
 static tw_status_t tw_native_move(tw_comm_t *comm, const tw_exec_t *exec, void *to,
                                   const void *from, size_t bytes)
 {
-    void       *stream = exec != NULL && exec->stream != NULL ? exec->stream : comm->device.stream;
+    void       *stream = exec != NULL && exec->stream != NULL ? exec->stream : comm->device->stream;
     tw_status_t status = TW_OK;
 
     if (bytes > 0) {
-        status = comm->device.ops->copy(to, from, bytes, stream);
+        status = comm->device->ops->copy(to, from, bytes, stream);
     }
     if (status == TW_OK) {
-        status = comm->device.ops->finish(stream);
+        status = comm->device->ops->finish(stream);
     }
-    return tw_staging_failed(comm, status, "a copy of values");
+    return tw_comm_device_failed(comm, status, "a copy of values");
 }
 
 /* Where all ranks say device memory they agree the first time; else others may have theirs in host

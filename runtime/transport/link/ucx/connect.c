@@ -16,7 +16,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/transport/comm/sync.h"
-#include "runtime/transport/engine/progress_thread.h"
+#include "runtime/transport/comm/progress_thread.h"
 #include "runtime/transport/link/ucx/ucx.h"
 
 #define TW_UCX_WHY      256

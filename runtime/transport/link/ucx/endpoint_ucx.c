@@ -15,7 +15,8 @@
 
 #include <assert.h>
 
-#include "runtime/transport/engine/progress_thread.h"
+#include "runtime/transport/comm/progress_thread.h"
+#include "runtime/transport/device/device.h"
 #include "runtime/transport/link/ucx/ucx.h"
 
 static ucp_tag_t tw_ucx_tag(int sender, int tag)
@@ -58,7 +59,7 @@ static const ucp_request_param_t *tw_ucx_param(const tw_comm_t *comm)
                                              .memory_type  = UCS_MEMORY_TYPE_HOST};
     static const ucp_request_param_t any  = {.op_attr_mask = 0};
 
-    return comm->device.open && comm->device.direct ? &any : &host;
+    return comm->device->open && comm->device->direct ? &any : &host;
 }
 
 static tw_status_t tw_ucx_send(tw_comm_t *comm, const void *bytes, size_t size, int peer, int tag,

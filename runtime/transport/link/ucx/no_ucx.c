@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "runtime/transport/link/endpoint.h"
+#include "runtime/transport/link/link.h"
 
 static tw_status_t tw_no_ucx_open(tw_comm_t *comm)
 {

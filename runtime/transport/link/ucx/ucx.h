@@ -12,7 +12,7 @@
 
 #include <ucp/api/ucp.h>
 
-#include "runtime/transport/link/endpoint.h"
+#include "runtime/transport/link/link.h"
 
 /* clang-format off */
 /* The functions in use; a use of another one does not link. */

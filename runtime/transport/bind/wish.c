@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/wish.c - see wish.h.
+ * transport/bind/wish.c - see wish.h.
  *
  * What CUDA counts for a rank is asked only where a rank wants a device: it starts the driver.
  * Whether all goes well is agreed on after each step, so that all ranks leave together; each rank
@@ -14,9 +14,10 @@
 
 #include "runtime/base/context.h"
 #include "runtime/topology/near.h"
-#include "runtime/transport/comm/machine.h"
+#include "runtime/transport/bind/machine.h"
 #include "runtime/transport/comm/sync.h"
-#include "runtime/transport/comm/wish.h"
+#include "runtime/transport/device/device.h"
+#include "runtime/transport/bind/wish.h"
 
 #define TW_DEVICE_BUS 32 /* bytes of a PCI bus id */
 
@@ -34,7 +35,7 @@ static void tw_wish_list(const tw_comm_t *comm, tw_wish_t *wish)
     for (int d = first; d < end; d++) {
         char bus[TW_DEVICE_BUS];
 
-        if (comm->device.ops->bus(d, bus, sizeof(bus)) != TW_OK) {
+        if (comm->device->ops->bus(d, bus, sizeof(bus)) != TW_OK) {
             snprintf(bus, sizeof(bus), "device %d",
                      d); /* a name is enough to tell it from others */
         }
@@ -67,7 +68,7 @@ static const char *tw_wish_accepted(const tw_wish_t *wish)
 static void tw_wish_do_without(const tw_comm_t *comm, tw_wish_t *wish)
 {
     tw_context_t *ctx = comm->ctx;
-    bool aloud        = wish->device == TW_BIND_AUTO && strcmp(comm->device.ops->name, "none") != 0;
+    bool aloud = wish->device == TW_BIND_AUTO && strcmp(comm->device->ops->name, "none") != 0;
 
     wish->count = 0;
     if (aloud && wish->setting) {
@@ -118,7 +119,7 @@ static tw_status_t tw_wish_count(tw_comm_t *comm, tw_wish_t *wish)
     if (wish->device == TW_BIND_NONE) {
         return TW_OK;
     }
-    status = comm->device.ops->count(&wish->count, why, sizeof(why));
+    status = comm->device->ops->count(&wish->count, why, sizeof(why));
     if (status != TW_OK) {
         snprintf(wish->why, sizeof(wish->why), "%s%s", why, tw_wish_amd(comm));
         if (wish->device < 0) {
@@ -183,7 +184,7 @@ static tw_status_t tw_wish_start(tw_comm_t *comm, tw_wish_t *wish, int device)
     if (wish->count == 0) {
         return TW_OK;
     }
-    status = comm->device.ops->start(device, wish->why, sizeof(wish->why));
+    status = comm->device->ops->start(device, wish->why, sizeof(wish->why));
     if (status == TW_OK) {
         return TW_OK;
     }
@@ -199,7 +200,7 @@ static tw_status_t tw_wish_start(tw_comm_t *comm, tw_wish_t *wish, int device)
 /* Make it the current one; where one rank fails, the one before is it again on all. */
 static tw_status_t tw_wish_use(tw_comm_t *comm, const tw_wish_t *wish, int device)
 {
-    const tw_device_ops_t *ops    = comm->device.ops;
+    const tw_device_ops_t *ops    = comm->device->ops;
     int                    before = -1;
     tw_status_t            mine   = TW_OK, status;
 

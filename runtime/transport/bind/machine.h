@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/machine.h - what a rank knows of its machine without a message.
+ * transport/bind/machine.h - what a rank knows of its machine without a message.
  */
-#ifndef TW_TRANSPORT_COMM_MACHINE_H
-#define TW_TRANSPORT_COMM_MACHINE_H
+#ifndef TW_TRANSPORT_BIND_MACHINE_H
+#define TW_TRANSPORT_BIND_MACHINE_H
 
 #include <stdbool.h>
 
@@ -18,4 +18,4 @@ tw_node_t *tw_machine_map(tw_context_t *ctx);
  * Open MPI, MPICH or Intel MPI, srun) has it in the environment; false: it does not say. */
 bool tw_machine_local(int *rank_p, int *ranks_p);
 
-#endif /* TW_TRANSPORT_COMM_MACHINE_H */
+#endif /* TW_TRANSPORT_BIND_MACHINE_H */

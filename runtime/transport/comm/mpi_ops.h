@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/link/mpi_ops.h - the MPI calls that the transport makes, as a table: a program that
+ * transport/comm/mpi_ops.h - the MPI calls that the transport makes, as a table: a program that
  * intercepts MPI_ symbols fills it with PMPI_ ones, so that our own calls do not come back to it.
  */
-#ifndef TW_TRANSPORT_LINK_MPI_OPS_H
-#define TW_TRANSPORT_LINK_MPI_OPS_H
+#ifndef TW_TRANSPORT_COMM_MPI_OPS_H
+#define TW_TRANSPORT_COMM_MPI_OPS_H
 
 #include <mpi.h>
 
@@ -32,4 +32,4 @@ typedef struct tw_mpi_ops {
 
 extern const tw_mpi_ops_t tw_mpi_default; /* the MPI_ symbols */
 
-#endif /* TW_TRANSPORT_LINK_MPI_OPS_H */
+#endif /* TW_TRANSPORT_COMM_MPI_OPS_H */

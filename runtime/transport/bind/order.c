@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/order.c - what follows from places without a message: the order in which a rank's
+ * transport/bind/order.c - what follows from places without a message: the order in which a rank's
  * messages start, and groups of ranks near each other.
  */
 #include "config.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "runtime/topology/near.h"
-#include "runtime/transport/comm/place.h"
+#include "runtime/transport/bind/place.h"
 
 /* Rounds of the exchange order in which this rank's GPU meets the others; 0: the same GPU, or none.
  * TW_ERR_NO_MEMORY. round[r] is of rank r of the machine. */

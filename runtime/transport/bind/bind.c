@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/bind.c - ranks bind themselves to what their places say: cores and memory, and a
+ * transport/bind/bind.c - ranks bind themselves to what their places say: cores and memory, and a
  * CUDA device (wish.c).
  */
 #include "config.h"
@@ -11,11 +11,11 @@
 
 #include "runtime/base/context.h"
 #include "runtime/topology/settings.h"
-#include "runtime/transport/comm/bind.h"
-#include "runtime/transport/comm/place.h"
+#include "runtime/transport/bind/bind.h"
+#include "runtime/transport/bind/place.h"
 #include "runtime/transport/comm/sync.h"
-#include "runtime/transport/comm/wish.h"
-#include "runtime/transport/engine/progress_thread.h"
+#include "runtime/transport/bind/wish.h"
+#include "runtime/transport/comm/progress_thread.h"
 
 static int tw_bind_remembered(tw_context_t *ctx)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/device/staging.h - operations whose elements are device memory.
+ * transport/engine/staging.h - operations whose elements are device memory.
  *
  * Codes are made, and decoded, in device memory, by work on the caller's stream. Between there and
  * MPI they go
@@ -16,8 +16,8 @@
  * messages looked at. What arrived and is handed on as it is needs no device, and leaves at once.
  * Order on the caller's stream is that of the host path, so results are the same bits.
  */
-#ifndef TW_TRANSPORT_DEVICE_STAGING_H
-#define TW_TRANSPORT_DEVICE_STAGING_H
+#ifndef TW_TRANSPORT_ENGINE_STAGING_H
+#define TW_TRANSPORT_ENGINE_STAGING_H
 
 #include "runtime/transport/engine/request.h"
 
@@ -94,7 +94,4 @@ static inline bool tw_staging_owes(const tw_lane_t *lane)
 /* Is the work of the last step done? Posts what was held for it, and says what is there. */
 bool tw_staging_ready(tw_request_t *op, tw_lane_t *lane, tw_status_t *status_p);
 
-/* The device failed: log it, kill the communicator. Returns the status. */
-tw_status_t tw_staging_failed(tw_comm_t *comm, tw_status_t status, const char *what);
-
-#endif /* TW_TRANSPORT_DEVICE_STAGING_H */
+#endif /* TW_TRANSPORT_ENGINE_STAGING_H */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/place.h - where the ranks of a communicator are: their places on their machines,
+ * transport/bind/place.h - where the ranks of a communicator are: their places on their machines,
  * who is near whom, and the order of messages and the groups that follow from it.
  */
-#ifndef TW_TRANSPORT_COMM_PLACE_H
-#define TW_TRANSPORT_COMM_PLACE_H
+#ifndef TW_TRANSPORT_BIND_PLACE_H
+#define TW_TRANSPORT_BIND_PLACE_H
 
 #include <thinwire/topology.h>
 
@@ -43,4 +43,4 @@ static inline const tw_place_t *tw_seat_place(const tw_comm_seat_t *seat)
     return seat != NULL && seat->places != NULL ? &seat->places[seat->rank] : NULL;
 }
 
-#endif /* TW_TRANSPORT_COMM_PLACE_H */
+#endif /* TW_TRANSPORT_BIND_PLACE_H */

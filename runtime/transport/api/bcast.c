@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/bcast/bcast.c - the calls.
+ * transport/api/bcast.c - the calls.
  */
 #include "config.h"
 
-#include "runtime/transport/coll/collective.h"
+#include "runtime/transport/api/collective.h"
 
 static tw_status_t tw_bcast_form(tw_comm_t *comm, void *buffer, size_t count, int root,
                                  const tw_how_t *how, tw_form_t form, tw_request_t **request_p)

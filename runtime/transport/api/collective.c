@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/collective.c - the driver: arguments, then who decides. See collective.h.
+ * transport/api/collective.c - the driver: arguments, then who decides. See collective.h.
  */
 #include "config.h"
 
+#include "runtime/transport/api/collective.h"
 #include "runtime/transport/auto/auto.h"
 #include "runtime/transport/coll/native/native.h"
 
@@ -101,18 +102,4 @@ tw_status_t tw_collective(tw_collective_call_t *call, tw_form_t form, tw_request
         }
     }
     return tw_collective_run(call, form, request_p);
-}
-
-const char *tw_algorithm_name(int algorithm)
-{
-    static const tw_collective_t *const all[] = {&tw_collective_allreduce, &tw_collective_bcast};
-
-    for (size_t c = 0; c < sizeof(all) / sizeof(all[0]); c++) {
-        for (int i = 0; all[c]->rows[i] != NULL; i++) {
-            if (algorithm != TW_ALGORITHM_AUTO && (int)all[c]->rows[i]->number == algorithm) {
-                return all[c]->rows[i]->name;
-            }
-        }
-    }
-    return algorithm == TW_ALGORITHM_MPI ? tw_native_row.name : NULL;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/alltoall/alltoall.c - the calls of alltoall and alltoallv.
+ * transport/api/alltoall.c - the calls of alltoall and alltoallv.
  */
 #include "config.h"
 
-#include "runtime/transport/coll/collective.h"
+#include "runtime/transport/api/collective.h"
 
 static tw_status_t tw_alltoall_form(tw_comm_t *comm, const void *send, void *recv, size_t count,
                                     const tw_how_t *how, tw_form_t form, tw_request_t **request_p)

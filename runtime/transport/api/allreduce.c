@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/allreduce/allreduce.c - the calls of allreduce and reduce, which is the same with
+ * transport/api/allreduce.c - the calls of allreduce and reduce, which is the same with
  * a root.
  */
 #include "config.h"
 
-#include "runtime/transport/coll/collective.h"
+#include "runtime/transport/api/collective.h"
 
 static tw_status_t tw_allreduce_form(tw_comm_t *comm, const void *send, void *recv, size_t count,
                                      tw_reduction_t reduction, const tw_how_t *how, tw_form_t form,

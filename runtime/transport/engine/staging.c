@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/device/staging.c - codes between device memory and MPI.
+ * transport/engine/staging.c - codes between device memory and MPI.
  */
 #include "config.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/transport/device/staging.h"
+#include "runtime/transport/engine/staging.h"
 #include "runtime/transport/engine/progress.h"
-
-tw_status_t tw_staging_failed(tw_comm_t *comm, tw_status_t status, const char *what)
-{
-    if (status != TW_OK && comm->status == TW_OK) {
-        TW_ERROR(&comm->log, "device %d failed (%s) in %s; the communicator is dead",
-                 comm->device.number, tw_status_text(status), what);
-        comm->status = status;
-    }
-    return status;
-}
 
 /* ---- making and releasing ------------------------------------------------------------------- */
 
@@ -85,13 +75,13 @@ tw_status_t tw_staging_create(tw_request_t *op, int lanes, size_t codes, size_t 
         status = tw_comm_device_get(comm, TW_DEVICE_MEMORY, (size_t)lanes * (codes + sum),
                                     &device->memory);
     }
-    if (status == TW_OK && !comm->device.direct) {
+    if (status == TW_OK && !comm->device->direct) {
         status = tw_comm_device_get(comm, TW_DEVICE_PINNED, (size_t)lanes * codes, &device->pinned);
     }
     if (status != TW_OK) {
         TW_ERROR(&comm->log,
                  "device %d has no %zu bytes, or the host no pinned memory of that size: %s",
-                 comm->device.number, (size_t)lanes * (codes + sum), tw_status_text(status));
+                 comm->device->number, (size_t)lanes * (codes + sum), tw_status_text(status));
         tw_staging_put(comm, device);
         return status;
     }
@@ -166,7 +156,7 @@ void tw_staging_written(tw_request_t *op, const void *codes, size_t size)
 /* Copy codes out behind the work that makes them. */
 static tw_status_t tw_staging_copy_out(tw_request_t *op, tw_lane_t *lane, size_t first, size_t size)
 {
-    const tw_comm_device_t *on     = &op->comm->device;
+    const tw_comm_device_t *on     = op->comm->device;
     tw_lane_device_t       *device = lane->device;
     tw_status_t             status = on->ops->record(device->order->event, op->exec.stream);
 
@@ -177,7 +167,7 @@ static tw_status_t tw_staging_copy_out(tw_request_t *op, tw_lane_t *lane, size_t
         status = on->ops->copy(device->mirror + first, lane->codes + first, size, on->out);
     }
     device->copied = true;
-    return tw_staging_failed(op->comm, status, "a copy from it");
+    return tw_comm_device_failed(op->comm, status, "a copy from it");
 }
 
 const void *tw_staging_send(tw_request_t *op, tw_lane_t *lane, const tw_held_t *message,
@@ -219,7 +209,7 @@ void *tw_staging_recv(tw_lane_t *lane, int stage, void *bytes, size_t size)
 
 tw_status_t tw_staging_arrived(tw_request_t *op, tw_lane_t *lane)
 {
-    const tw_comm_device_t *on     = &op->comm->device;
+    const tw_comm_device_t *on     = op->comm->device;
     tw_lane_device_t       *device = lane->device;
     tw_status_t             status = TW_OK;
     bool                    any    = false;
@@ -240,7 +230,7 @@ tw_status_t tw_staging_arrived(tw_request_t *op, tw_lane_t *lane)
         status             = on->ops->follow(op->exec.stream, device->order->event);
         op->device->worked = true;
     }
-    return tw_staging_failed(op->comm, status, "a copy to it");
+    return tw_comm_device_failed(op->comm, status, "a copy to it");
 }
 
 /* ---- steps ---------------------------------------------------------------------------------- */
@@ -258,7 +248,7 @@ void tw_staging_begin(tw_request_t *op, tw_lane_t *lane)
 
 tw_status_t tw_staging_end(tw_request_t *op, tw_lane_t *lane)
 {
-    const tw_comm_device_t *on     = &op->comm->device;
+    const tw_comm_device_t *on     = op->comm->device;
     tw_lane_device_t       *device = lane->device;
     void                   *stream = op->exec.stream;
     tw_status_t             status = TW_OK;
@@ -277,7 +267,7 @@ tw_status_t tw_staging_end(tw_request_t *op, tw_lane_t *lane)
         status = on->ops->record(device->done->event, stream);
     }
     device->pending = status == TW_OK;
-    return tw_staging_failed(op->comm, status, "an event");
+    return tw_comm_device_failed(op->comm, status, "an event");
 }
 
 /* ---- the node's memory ----------------------------------------------------------------------- */
@@ -286,8 +276,8 @@ uint8_t *tw_lane_room(const tw_request_t *op, const tw_lane_t *lane, int local)
 {
     const uint64_t ticket = tw_lane_ticket(op, lane);
 
-    return lane->device != NULL ? tw_device_slot(&op->comm->device.slots, local, ticket)
-                                : tw_node_data(&op->comm->node, local, ticket);
+    return lane->device != NULL ? tw_device_slot(&op->comm->device->slots, local, ticket)
+                                : tw_node_data(op->comm->node, local, ticket);
 }
 
 void tw_lane_raise(tw_request_t *op, tw_lane_t *lane, unsigned phase)
@@ -295,7 +285,7 @@ void tw_lane_raise(tw_request_t *op, tw_lane_t *lane, unsigned phase)
     if (lane->device != NULL) {
         lane->device->phase = phase;
     } else {
-        tw_node_raise(&op->comm->node, tw_lane_ticket(op, lane), phase);
+        tw_node_raise(op->comm->node, tw_lane_ticket(op, lane), phase);
     }
 }
 
@@ -304,7 +294,7 @@ void tw_lane_done(tw_request_t *op, tw_lane_t *lane)
     if (lane->device != NULL) {
         lane->device->complete = true;
     } else {
-        tw_node_complete(&op->comm->node, tw_lane_ticket(op, lane));
+        tw_node_complete(op->comm->node, tw_lane_ticket(op, lane));
     }
 }
 
@@ -315,10 +305,10 @@ static void tw_staging_say(tw_request_t *op, const tw_lane_t *lane)
     const uint64_t    ticket = tw_lane_ticket(op, lane);
 
     if (device->phase > 0) {
-        tw_node_raise(&op->comm->node, ticket, device->phase);
+        tw_node_raise(op->comm->node, ticket, device->phase);
     }
     if (device->complete) {
-        tw_node_complete(&op->comm->node, ticket);
+        tw_node_complete(op->comm->node, ticket);
     }
     device->phase    = 0;
     device->complete = false;
@@ -331,8 +321,8 @@ bool tw_staging_ready(tw_request_t *op, tw_lane_t *lane, tw_status_t *status_p)
 
     *status_p = TW_OK;
     if (device->pending) {
-        *status_p = tw_staging_failed(
-            op->comm, op->comm->device.ops->query(device->done->event, &done), "its work");
+        *status_p = tw_comm_device_failed(
+            op->comm, op->comm->device->ops->query(device->done->event, &done), "its work");
         if (*status_p != TW_OK || !done) {
             return false;
         }

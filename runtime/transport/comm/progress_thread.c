@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/engine/progress_thread.c - see progress_thread.h.
+ * transport/comm/progress_thread.c - see progress_thread.h.
  *
  * The thread sleeps on a condition while nothing is outstanding or a call is inside. Else it makes
  * passes, as long as something moves; where nothing does, it naps for longer and longer: ranks and
@@ -17,9 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/transport/engine/progress_thread.h"
-#include "runtime/transport/engine/request.h"
-#include "runtime/transport/link/endpoint.h"
+#include "runtime/transport/comm/progress_thread.h"
+#include "runtime/transport/comm/endpoint.h"
 
 #define TW_PASSES 1 /* without success before a nap: MPI may give the core away in each */
 
@@ -118,7 +117,7 @@ static void tw_progress_thread_advance(tw_progress_thread_t *thread)
         }
         thread->fresh            = false;
         comm->by_progress_thread = true;
-        tw_comm_progress(comm, &moved);
+        comm->engine->progress(comm, &moved);
         comm->by_progress_thread = false;
         tw_progress_thread_tell(thread);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/machine.c - see machine.h.
+ * transport/bind/machine.c - see machine.h.
  */
 #include "config.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "runtime/topology/near.h"
-#include "runtime/transport/comm/machine.h"
+#include "runtime/transport/bind/machine.h"
 
 #define TW_MACHINE_RANKS 4096 /* that tw_place() takes */
 

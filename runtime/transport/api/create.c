@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/create.c - communicators of programs that call the library: bound to their places,
+ * transport/api/create.c - communicators of programs that call the library: bound to their places,
  * and with a thread, where these are wanted.
  */
 #include "config.h"
 
-#include "runtime/transport/comm/bind.h"
+#include "runtime/transport/api/open.h"
+#include "runtime/transport/bind/bind.h"
 #include "runtime/transport/comm/comm.h"
-#include "runtime/transport/engine/progress_thread.h"
-#include "runtime/transport/link/mpi_ops.h"
+#include "runtime/transport/comm/progress_thread.h"
+#include "runtime/transport/comm/mpi_ops.h"
 
 /* Called when the attribute is deleted. */
 static int tw_comm_thread_end(MPI_Comm self, int key, void *value, void *extra)

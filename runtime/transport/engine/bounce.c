@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/device/bounce.c - elements to the host and back.
+ * transport/engine/bounce.c - elements to the host and back.
  */
 #include "config.h"
 
-#include "runtime/transport/device/bounce.h"
-#include "runtime/transport/device/staging.h"
+#include "runtime/transport/engine/bounce.h"
+#include "runtime/transport/engine/staging.h"
 
 tw_status_t tw_bounce_create(tw_request_t *op, const tw_request_shape_t *shape, void *stream)
 {
@@ -76,16 +76,16 @@ static tw_status_t tw_bounce_copy(tw_request_t *op, int i, bool in)
     if (bounce->bytes[i] == 0) {
         return TW_OK;
     }
-    return op->comm->device.ops->copy(in ? bounce->host[i] : there, in ? there : bounce->host[i],
-                                      bounce->bytes[i], bounce->stream);
+    return op->comm->device->ops->copy(in ? bounce->host[i] : there, in ? there : bounce->host[i],
+                                       bounce->bytes[i], bounce->stream);
 }
 
 static tw_status_t tw_bounce_mark(tw_request_t *op, tw_status_t status)
 {
     if (status == TW_OK) {
-        status = op->comm->device.ops->record(op->bounce->event->event, op->bounce->stream);
+        status = op->comm->device->ops->record(op->bounce->event->event, op->bounce->stream);
     }
-    return tw_staging_failed(op->comm, status, "a copy of values");
+    return tw_comm_device_failed(op->comm, status, "a copy of values");
 }
 
 /* The receive buffer too: there may be gaps in it, and input. */
@@ -104,8 +104,9 @@ static bool tw_bounce_done(tw_request_t *op, tw_status_t *status_p)
 {
     bool done = false;
 
-    *status_p = tw_staging_failed(
-        op->comm, op->comm->device.ops->query(op->bounce->event->event, &done), "a copy of values");
+    *status_p = tw_comm_device_failed(op->comm,
+                                      op->comm->device->ops->query(op->bounce->event->event, &done),
+                                      "a copy of values");
     return *status_p == TW_OK && done;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/device/bounce.h - device memory for algorithms that work in host memory
+ * transport/engine/bounce.h - device memory for algorithms that work in host memory
  * (tw_algorithm_ops_t.host_only, and those in a node's memory where no slots of devices serve,
  * slots.h): the elements themselves are copied to pinned memory before the first round, and what
  * was received back to the device after the last. Nothing waits: the engine polls an event at
@@ -7,8 +7,8 @@
  *
  * So the algorithm of a call never depends on where a rank's buffers are.
  */
-#ifndef TW_TRANSPORT_DEVICE_BOUNCE_H
-#define TW_TRANSPORT_DEVICE_BOUNCE_H
+#ifndef TW_TRANSPORT_ENGINE_BOUNCE_H
+#define TW_TRANSPORT_ENGINE_BOUNCE_H
 
 #include "runtime/transport/engine/request.h"
 
@@ -38,4 +38,4 @@ bool tw_bounce_in(tw_request_t *op, tw_status_t *status_p);
 /* All rounds are done: is the result back? */
 bool tw_bounce_out(tw_request_t *op, tw_status_t *status_p);
 
-#endif /* TW_TRANSPORT_DEVICE_BOUNCE_H */
+#endif /* TW_TRANSPORT_ENGINE_BOUNCE_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/place.c - what topology needs from MPI: how many ranks this machine has, which of
+ * transport/bind/place.c - what topology needs from MPI: how many ranks this machine has, which of
  * them this is, and what each is bound to and sees already. All of them compute the same places
  * from that. Then all ranks tell each other with whom they are near: orders and groups follow
  * without a message.
@@ -12,8 +12,8 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/topology/near.h"
-#include "runtime/transport/comm/machine.h"
-#include "runtime/transport/comm/place.h"
+#include "runtime/transport/bind/machine.h"
+#include "runtime/transport/bind/place.h"
 #include "runtime/transport/comm/sync.h"
 
 /* What ranks of a machine tell each other. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/bind.h - THINWIRE_BIND and THINWIRE_DEVICE: ranks bind themselves to their places.
+ * transport/bind/bind.h - THINWIRE_BIND and THINWIRE_DEVICE: ranks bind themselves to their places.
  */
-#ifndef TW_TRANSPORT_COMM_BIND_H
-#define TW_TRANSPORT_COMM_BIND_H
+#ifndef TW_TRANSPORT_BIND_BIND_H
+#define TW_TRANSPORT_BIND_BIND_H
 
 #include "runtime/transport/comm/comm.h"
 
@@ -12,4 +12,4 @@
  * tw_comm_create() comes here: the drop-in binds nothing. */
 tw_status_t tw_comm_bind(tw_comm_t *comm);
 
-#endif /* TW_TRANSPORT_COMM_BIND_H */
+#endif /* TW_TRANSPORT_BIND_BIND_H */

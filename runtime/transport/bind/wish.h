@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/wish.h - a rank that wants a CUDA device: asks what there is, starts one, makes it
+ * transport/bind/wish.h - a rank that wants a CUDA device: asks what there is, starts one, makes it
  * the current one; or says why it has none. For bind.c.
  */
-#ifndef TW_TRANSPORT_COMM_WISH_H
-#define TW_TRANSPORT_COMM_WISH_H
+#ifndef TW_TRANSPORT_BIND_WISH_H
+#define TW_TRANSPORT_BIND_WISH_H
 
 #include "runtime/transport/comm/comm.h"
-#include "runtime/transport/comm/place.h"
+#include "runtime/transport/bind/place.h"
 
 typedef struct tw_wish {
     int  device;           /* a number, TW_BIND_NONE, TW_BIND_AUTO or TW_BIND_ALIKE         */
@@ -28,4 +28,4 @@ tw_status_t tw_wish_ask(tw_comm_t *comm, tw_wish_t *wish);
  * the one before. */
 tw_status_t tw_wish_take(tw_comm_t *comm, tw_wish_t *wish, int *device_p);
 
-#endif /* TW_TRANSPORT_COMM_WISH_H */
+#endif /* TW_TRANSPORT_BIND_WISH_H */

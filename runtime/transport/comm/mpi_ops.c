@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/link/mpi_ops.c - the default table. With what uses it (create.c, bind.c) it is all of
+ * transport/comm/mpi_ops.c - the default table. With what uses it (create.c, bind.c) it is all of
  * the transport that needs MPI's functions when it is linked.
  */
 #include "config.h"
 
-#include "runtime/transport/link/mpi_ops.h"
+#include "runtime/transport/comm/mpi_ops.h"
 
 const tw_mpi_ops_t tw_mpi_default = {.Comm_dup = MPI_Comm_dup,
                                      .Testall  = MPI_Testall,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/link/endpoint.h - how the messages of operations travel: one small table of functions
+ * transport/comm/endpoint.h - how the messages of operations travel: one small table of functions
  * per way.
  *
  * The engine posts messages in batches (all that a stage of a lane waits for) and asks whether a
@@ -9,8 +9,8 @@
  * are not complete when a communicator dies are never freed.
  * Set-up messages (sync.h) always take MPI.
  */
-#ifndef TW_TRANSPORT_LINK_ENDPOINT_H
-#define TW_TRANSPORT_LINK_ENDPOINT_H
+#ifndef TW_TRANSPORT_COMM_ENDPOINT_H
+#define TW_TRANSPORT_COMM_ENDPOINT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,14 +63,4 @@ typedef struct tw_endpoint_ops {
     void (*abandon)(tw_comm_t *comm);
 } tw_endpoint_ops_t;
 
-extern const tw_endpoint_ops_t tw_endpoint_mpi, tw_endpoint_ucx;
-
-/* The endpoint that THINWIRE_TRANSPORT names, which is equal on all ranks. Collective. */
-tw_status_t tw_endpoint_open(tw_comm_t *comm);
-
-const char *tw_endpoint_name(int transport);
-
-/* For open: the same status on every rank; the first rank on which something failed says why. */
-tw_status_t tw_endpoint_agree(tw_comm_t *comm, tw_status_t mine, const char *why);
-
-#endif /* TW_TRANSPORT_LINK_ENDPOINT_H */
+#endif /* TW_TRANSPORT_COMM_ENDPOINT_H */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/allgather/allgather.c - the calls of allgather and allgatherv.
+ * transport/api/allgather.c - the calls of allgather and allgatherv.
  */
 #include "config.h"
 
-#include "runtime/transport/coll/collective.h"
+#include "runtime/transport/api/collective.h"
 
 static tw_status_t tw_gather(tw_comm_t *comm, const char *name, const void *send, void *recv,
                              tw_blocks_t blocks, const tw_how_t *how, tw_form_t form,

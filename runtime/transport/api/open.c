@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/open.c - a communicator is put together from its parts, and taken apart.
+ * transport/api/open.c - a communicator is put together from its parts, and taken apart.
  */
 #include "config.h"
 
@@ -15,10 +15,12 @@
 #include "runtime/base/context.h"
 #include "runtime/base/threads.h"
 #include "runtime/transport/auto/auto.h"
-#include "runtime/transport/comm/comm.h"
+#include "runtime/transport/api/open.h"
 #include "runtime/transport/comm/sync.h"
-#include "runtime/transport/engine/progress_thread.h"
-#include "runtime/transport/link/endpoint.h"
+#include "runtime/transport/comm/progress_thread.h"
+#include "runtime/transport/device/device.h"
+#include "runtime/transport/engine/progress.h"
+#include "runtime/transport/link/link.h"
 
 /* How many ranks this machine has, and which is the lowest. */
 static int tw_comm_neighbours(tw_comm_t *comm, MPI_Comm machine)
@@ -98,7 +100,7 @@ static tw_status_t tw_comm_nodes(tw_comm_t *comm)
     status = tw_sync_allgather(comm, &comm->leader, leaders, sizeof(int), "the layout of nodes");
     if (status == TW_OK) {
         status = tw_comm_agree(comm, tw_nodes_make(leaders, comm->size, comm->rank,
-                                                   comm->config.node_ranks, &comm->nodes));
+                                                   comm->config.node_ranks, comm->nodes));
     }
     tw_pool_put(&comm->pool, leaders);
     return status;
@@ -148,6 +150,27 @@ static void tw_comm_abandon(tw_comm_t *comm)
     comm->fp32 = NULL;
 }
 
+/* A communicator and what its parts keep in it, released with it by free(). */
+typedef struct tw_comm_parts {
+    tw_comm_t        comm; /* first: its address is that of the whole */
+    tw_nodes_t       nodes;
+    tw_segment_t     node;
+    tw_comm_device_t device;
+} tw_comm_parts_t;
+
+static tw_comm_t *tw_comm_alloc(void)
+{
+    tw_comm_parts_t *parts = calloc(1, sizeof(*parts));
+
+    if (parts == NULL) {
+        return NULL;
+    }
+    parts->comm.nodes  = &parts->nodes;
+    parts->comm.node   = &parts->node;
+    parts->comm.device = &parts->device;
+    return &parts->comm;
+}
+
 tw_status_t tw_comm_create_with(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_Comm parent,
                                 tw_comm_t **comm_p)
 {
@@ -171,7 +194,7 @@ tw_status_t tw_comm_open(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_Comm pa
         TW_ERROR(&ctx->log, "an inter-communicator was given; accepted: an intracommunicator");
         return TW_ERR_UNSUPPORTED;
     }
-    comm = calloc(1, sizeof(*comm));
+    comm = tw_comm_alloc();
     if (comm == NULL) {
         return TW_ERR_NO_MEMORY;
     }
@@ -179,6 +202,7 @@ tw_status_t tw_comm_open(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_Comm pa
     comm->log      = ctx->log;
     comm->mpi      = mpi;
     comm->endpoint = &tw_endpoint_mpi;
+    comm->engine   = &tw_engine;
     tw_comm_device_init(comm);
     tw_pool_init(&comm->pool);
     if (mpi->Comm_dup(parent, &comm->comm) != MPI_SUCCESS) {
@@ -225,7 +249,7 @@ err_free_dup:
     }
     tw_auto_close(comm, false);
     tw_codec_destroy(comm->fp32);
-    tw_nodes_free(&comm->nodes);
+    tw_nodes_free(comm->nodes);
     tw_comm_leave_seat(comm);
     mpi->Comm_free(&comm->comm);
 err_free:
@@ -263,7 +287,7 @@ tw_status_t tw_comm_destroy(tw_comm_t *comm)
     status = tw_comm_mpi(comm, comm->mpi->Comm_free(&comm->comm), "MPI_Comm_free");
     tw_codec_destroy(comm->fp32);
     tw_node_release(comm);
-    tw_nodes_free(&comm->nodes);
+    tw_nodes_free(comm->nodes);
     tw_comm_leave_seat(comm);
     tw_comm_device_close(comm);
     tw_pool_fini(&comm->pool);

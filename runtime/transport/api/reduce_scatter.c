@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/reduce_scatter/reduce_scatter.c - the calls of reduce_scatter and of
+ * transport/api/reduce_scatter.c - the calls of reduce_scatter and of
  * reduce_scatter_block, where counts are equal; the algorithms are parts of those of allreduce.
  */
 #include "config.h"
 
-#include "runtime/transport/coll/collective.h"
+#include "runtime/transport/api/collective.h"
 
 static tw_status_t tw_scatter_call(tw_comm_t *comm, const char *name, const void *send, void *recv,
                                    tw_blocks_t shares, tw_reduction_t reduction,

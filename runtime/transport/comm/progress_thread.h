@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/engine/progress_thread.h - a thread of a communicator that moves messages while its
+ * transport/comm/progress_thread.h - a thread of a communicator that moves messages while its
  * user computes.
  *
  * Without one (the default) nothing here costs more than a look at a pointer. With one, every call
@@ -11,8 +11,8 @@
  * after an operation is complete (tw_endpoint_ops_t.idle) starts one that does no more than that,
  * without MPI.
  */
-#ifndef TW_TRANSPORT_ENGINE_PROGRESS_THREAD_H
-#define TW_TRANSPORT_ENGINE_PROGRESS_THREAD_H
+#ifndef TW_TRANSPORT_COMM_PROGRESS_THREAD_H
+#define TW_TRANSPORT_COMM_PROGRESS_THREAD_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,4 +65,4 @@ static inline void tw_progress_thread_wake(const tw_comm_t *comm)
     }
 }
 
-#endif /* TW_TRANSPORT_ENGINE_PROGRESS_THREAD_H */
+#endif /* TW_TRANSPORT_COMM_PROGRESS_THREAD_H */
