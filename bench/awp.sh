@@ -157,6 +157,7 @@ $1 == model && $4 == seed && $5 == "test" {
 }' "$out/awp.txt" >"$out/figure3.dat"
 panels=$(awk 'NR == 1 { model = $1 } $1 == model { print $2 }' <<<"$runs" | paste -s -d ' ')
 gnuplot <<GNUPLOT || exit 1
+load '$bench/palette.gnuplot'
 set terminal svg size $((420 * $(wc -w <<<"$panels"))),460 font 'sans,12' background '#ffffff'
 set output '$out/figure3.svg'
 set multiplot layout 1,$(wc -w <<<"$panels")
@@ -164,13 +165,15 @@ set xlabel 'seconds'
 set ylabel 'test error, %'
 set key below
 set grid ytics lc rgb '#dddddd'
+lines = '"32 bits" "8 bits" "16 bits" "24 bits" "AWP" "AWP from 16 bits" "AWP from tree8"'
 do for [p=1:$(wc -w <<<"$panels")] {
     set title '$(head -n 1 <<<"$runs" | cut -d ' ' -f 1), batch '.word('$panels', p)
-    plot for [i=7*(p-1):7*p-1] '$out/figure3.dat' index i using 1:2 with lines lw 2 title columnheader(1)
+    plot for [i=0:6] '$out/figure3.dat' index 7*(p-1)+i using 1:2 with lines lw 2 lc rgb colour(word(lines, i+1)) title columnheader(1)
 }
 unset multiplot
 GNUPLOT
 gnuplot <<GNUPLOT || exit 1
+load '$bench/palette.gnuplot'
 set terminal svg size 900,430 font 'sans,12' background '#ffffff'
 set output '$out/figure4.svg'
 set title 'Seconds to the threshold, of those with 32 bits; 4 hosts at $rate'
@@ -182,9 +185,9 @@ set xtics rotate by -30
 set grid ytics lc rgb '#dddddd'
 set key outside top center horizontal
 set datafile missing '?'
-plot '$out/figure4.dat' using 2:xtic(1) lc rgb '#1f5fa8' title 'oracle', '' using 3 lc rgb '#c8641e' title 'AWP', \
-     '' using 4 lc rgb '#2e8540' title 'AWP from 16 bits', \
-     '' using 5 lc rgb '#7b3f9e' title 'AWP from tree8', \
-     1 with lines dt 2 lc rgb '#888888' title '32 bits'
+plot '$out/figure4.dat' using 2:xtic(1) lc rgb colour('oracle') title 'oracle', '' using 3 lc rgb colour('AWP') title 'AWP', \
+     '' using 4 lc rgb colour('AWP from 16 bits') title 'AWP from 16 bits', \
+     '' using 5 lc rgb colour('AWP from tree8') title 'AWP from tree8', \
+     1 with lines dt 2 lc rgb colour('32 bits') title '32 bits'
 GNUPLOT
 echo "figures: $out/figure3.svg, $out/figure4.svg; $((SECONDS - begin)) seconds in all"

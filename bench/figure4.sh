@@ -101,7 +101,9 @@ if ! command -v gnuplot >/dev/null; then
     echo "no gnuplot (Debian, Ubuntu: gnuplot-nox); the table is in $out/figure4.md" >&2
     exit 0
 fi
+names=$(awk -F '"' 'NF == 3 { print $2 }' "$out/figure4.dat" | paste -s -d ' ')
 gnuplot <<GNUPLOT || exit 1
+load '$(dirname "$0")/palette.gnuplot'
 set terminal svg size 800,500 font 'sans,13' background '#ffffff'
 set output '$out/figure4.svg'
 set title 'MNIST, $ranks ranks: test error, mean over seeds $seeds'
@@ -110,6 +112,6 @@ set ylabel 'test error, %'
 set yrange [0:*]
 set grid ytics lc rgb '#dddddd'
 set key top right
-plot for [i=0:$(($(echo $codecs | wc -w) - 1))] '$out/figure4.dat' index i using 1:2 with lines lw 2 title columnheader(1)
+plot for [i=1:words('$names')] '$out/figure4.dat' index i-1 using 1:2 with lines lw 2 lc rgb colour(word('$names', i)) title columnheader(1)
 GNUPLOT
 echo "figure: $out/figure4.svg"

@@ -120,6 +120,7 @@ else
     END { print "" }' "$out/figure5.tsv" >"$out/figure5.dat"
     columns=$# rows=$(echo "$operations" | wc -w)
     gnuplot <<GNUPLOT || exit 1
+load '$(dirname "$0")/palette.gnuplot'
 set terminal svg size $((360 * columns + 20)),$((300 * rows + 30)) font 'sans,11' background '#ffffff'
 set output '$out/figure5.svg'
 set multiplot layout $rows,$columns columnsfirst title 'Time of a transfer with 32, 8 and 1 bit against the size of the layer'
@@ -133,10 +134,10 @@ set key top left
 do for [p=0:$((columns * rows - 1))] {
     stats '$out/figure5.dat' index p every ::0::0 using (name = strcol(1), 1) nooutput
     set title name
-    plot '$out/figure5.dat' index p every ::1 using 1:2 with linespoints pt 7 ps 0.4 lw 1.5 dt 2 lc rgb '#888888' title 'MPI, 32 bit', \
-         '' index p every ::1 using 1:3 with linespoints pt 7 ps 0.4 lw 2 lc rgb '#1f5fa8' title '32 bit', \
-         '' index p every ::1 using 1:4 with linespoints pt 7 ps 0.4 lw 2 lc rgb '#c8641e' title '8 bit', \
-         '' index p every ::1 using 1:5 with linespoints pt 7 ps 0.4 lw 2 lc rgb '#2e8540' title '1 bit'
+    plot '$out/figure5.dat' index p every ::1 using 1:2 with linespoints pt 7 ps 0.4 lw 1.5 dt 2 lc rgb colour('Open MPI') title 'MPI, 32 bit', \
+         '' index p every ::1 using 1:3 with linespoints pt 7 ps 0.4 lw 2 lc rgb colour('fp32') title '32 bit', \
+         '' index p every ::1 using 1:4 with linespoints pt 7 ps 0.4 lw 2 lc rgb colour('tree8') title '8 bit', \
+         '' index p every ::1 using 1:5 with linespoints pt 7 ps 0.4 lw 2 lc rgb colour('onebit') title '1 bit'
 }
 unset multiplot
 GNUPLOT

@@ -197,8 +197,9 @@ if ! command -v gnuplot >/dev/null; then
     exit 0
 fi
 # A group of bars for each row of the lab: Open MPI, the best found, and the codecs.
-columns=$(($(echo "$codecs" | tr ',' ' ' | wc -w) + 3))
+names="case open best $(echo "$codecs" | tr ',' ' ')"
 gnuplot <<GNUPLOT || exit 1
+load '$(dirname "$0")/palette.gnuplot'
 set terminal svg size 1100,480 font 'sans,12' background '#ffffff'
 set output '$out/netlab.svg'
 set title 'Collectives on emulated hosts: bound for float32 / time (1: every link is full all the time)'
@@ -212,7 +213,8 @@ set grid ytics lc rgb '#dddddd'
 set key outside right
 set xtics scale 0 font ',9'
 set bmargin 4
-plot 1 notitle lc rgb '#888888', for [i=2:$columns] '$out/netlab.dat' using i:xtic(1) title columnheader(i)
+plot 1 notitle lc rgb '#888888', '$out/netlab.dat' using 2:xtic(1) lc rgb colour('Open MPI') title columnheader(2), \
+    for [i=3:words('$names')] '' using i lc rgb colour(word('$names', i)) title columnheader(i)
 GNUPLOT
 echo "figure: $out/netlab.svg"
 echo "$((SECONDS - begin)) seconds in all"

@@ -145,6 +145,7 @@ END {
 
 if command -v gnuplot >/dev/null; then
     gnuplot <<GNUPLOT || exit 1
+load '$here/palette.gnuplot'
 set terminal svg size 720,640 font 'sans,12' background '#ffffff'
 set output '$out/validation.svg'
 set datafile separator "\t"
@@ -158,7 +159,7 @@ set key top left
 plot x with lines lc rgb '#000000' title 'equal', 1.4 * x with lines dt 2 lc rgb '#888888' title '40 % more, 40 % less', \
     0.6 * x with lines dt 2 lc rgb '#888888' notitle, \
     for [c in "fp32 bitpack:2 tree8 onebit"] '$out/rows.tsv' using (strcol(3) eq c ? 1e3 * column(6) : NaN):(1e3 * column(7)) \
-    with points pt 7 ps 0.35 title c
+    with points pt 7 ps 0.35 lc rgb colour(c) title c
 GNUPLOT
     echo "drawing: $out/validation.svg"
 fi

@@ -27,6 +27,51 @@ int gnuplot_begin(const job_t *job, const char *path)
     return report_try(job, "--plot", path);
 }
 
+/* The spare ones stand last. */
+static const struct {
+    const char *codec, *colour;
+} palette[] = {
+    {"fp32", "#1f5fa8"},      {"bitpack:3", "#a98fd0"}, {"bitpack:2", "#7b3f9e"},
+    {"bitpack:1", "#4a148c"}, {"bf16", "#8c564b"},      {"fp16", "#c49c94"},
+    {"tree8", "#c8641e"},     {"int8", "#17becf"},      {"static8", "#e0b000"},
+    {"mantissa8", "#d65db1"}, {"onebit", "#2e8540"},    {"", "#888888"},
+    {"", "#444444"},          {"", "#f08080"},          {"", "#d62728"},
+};
+
+enum { COLOURS = sizeof(palette) / sizeof(palette[0]) };
+
+/* Options beyond those of the palette leave a codec its colour. */
+static size_t own_colour(const char *spec)
+{
+    size_t c = 0;
+
+    while (c < COLOURS - 1) {
+        const size_t length = strlen(palette[c].codec);
+
+        if (length > 0 && strncmp(spec, palette[c].codec, length) == 0 &&
+            strchr(":,", spec[length]) != NULL) {
+            break;
+        }
+        c++;
+    }
+    return c;
+}
+
+const char *gnuplot_colour(const specs_t *specs, size_t which)
+{
+    int    used[COLOURS] = {0};
+    size_t colour        = 0;
+
+    for (size_t s = 0; s <= which; s++) {
+        colour = own_colour(specs->text[s]);
+        for (size_t c = COLOURS; used[colour] && c-- > 0;) {
+            colour = c;
+        }
+        used[colour] = 1;
+    }
+    return palette[colour].colour;
+}
+
 /* gnuplot from the script into `drawing`. */
 static int run_gnuplot(FILE *script, FILE *drawing)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tools/scale/plot.c - three panels for each network: time of a step, efficiency and exposed share,
- * by ranks, a line for each codec and variant.
+ * by ranks, a line for each codec and variant: a colour for each codec, a dash for each variant.
  */
 #include "config.h"
 
@@ -10,7 +10,7 @@
 #include "tools/gnuplot.h"
 #include "tools/scale/study.h"
 
-enum { PANELS = 3, WIDE = 420, HIGH = 320, KEY = 16 };
+enum { PANELS = 3, WIDE = 420, HIGH = 320, KEY = 16, DASHES = 5 };
 
 /* What is drawn: a line for each variant and codec. */
 static size_t lines(const study_t *study)
@@ -62,12 +62,16 @@ static void print_panels(FILE *script, const study_t *study)
                     study->network[n].name, titles[k], k == 0 ? "set" : "unset",
                     k == 0 ? "*:*" : "0:100");
             for (size_t w = 0; w < lines(study); w++) {
-                char way[200];
+                const size_t v = w / study->specs.count, s = w % study->specs.count;
+                char         way[200];
 
-                study_way(study, w / study->specs.count, w % study->specs.count, way, sizeof(way));
-                fprintf(script,
-                        "%s$d%zu_%zu using 1:%d with linespoints lw 2 pt 7 ps 0.5 title '%s'",
-                        w > 0 ? ", " : "", n, w, 2 + k, way);
+                study_way(study, v, s, way, sizeof(way));
+                fprintf(
+                    script,
+                    "%s$d%zu_%zu using 1:%d with linespoints lw 2 dt %zu lc rgb '%s' pt %zu ps 0.5 "
+                    "title '%s'",
+                    w > 0 ? ", " : "", n, w, 2 + k, v % DASHES + 1,
+                    gnuplot_colour(&study->specs, s), 7 + v / DASHES, way);
             }
             fprintf(script, "\n");
         }
