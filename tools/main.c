@@ -32,6 +32,7 @@ static void print_subcommands(const subcommand_t *list, const char *usage, const
     printf("\nEach of them says more with --help; the manual is thinwire(1).\n");
 }
 
+/* `name` is NULL where there was none. */
 static int unknown_subcommand(const subcommand_t *list, const char *usage, const job_t *job,
                               const char *name)
 {
@@ -45,8 +46,10 @@ static int unknown_subcommand(const subcommand_t *list, const char *usage, const
         snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", n > 1 ? ", " : "", s->name);
     }
     names[n] = NULL;
-    nearest  = options_nearest(name, names);
-    if (nearest != NULL) {
+    nearest  = name != NULL ? options_nearest(name, names) : NULL;
+    if (name == NULL) {
+        job_complain(job, "a command is missing; accepted: %s (%s); --help says more", all, usage);
+    } else if (nearest != NULL) {
         job_complain(job, "unknown command '%.40s'; did you mean %s? (%s)", name, nearest, usage);
     } else {
         job_complain(job, "unknown command '%.40s'; accepted: %s (%s)", name, all, usage);
@@ -59,8 +62,7 @@ static int subcommand_run(const subcommand_t *list, const char *usage, const cha
                           job_t *job, int argc, char **argv)
 {
     if (argc < 2) {
-        job_complain(job, "a command is missing; accepted: %s; --help lists them", usage);
-        return EXIT_USAGE;
+        return unknown_subcommand(list, usage, job, NULL);
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         if (job->rank == 0) {

@@ -36,7 +36,7 @@ printf '\0\0\0\0\0\0\300\177' >"$scratch/nan"
 mkdir "$scratch/folder"
 
 plan 45
-check "no command" refused 2 'command is missing'
+check "no command" refused 2 'command is missing; accepted: info, bench, calibrate, run, plan, scale '
 check "unknown command" refused 2 "unknown command 'wash'; accepted: info, bench" wash
 check "misspelt command" refused 2 'did you mean bench' bnech
 check "bench without a subject" refused 2 'command is missing' bench
