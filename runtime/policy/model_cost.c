@@ -3,8 +3,8 @@
  *
  * m values of V encoded bytes on P ranks, R of them on a node; enc, dec, add: seconds per value of
  * the codec. Flat algorithms exchange with all ranks alike: of v bytes for every pair, a node sends
- * and receives R (P - R) v, and a rank (R - 1) v inside its node. docs/architecture.md has the
- * formulas.
+ * and receives R (P - R) v, and a rank (R - 1) v inside its node. docs/architecture/algorithms.md
+ * has the formulas.
  */
 #include "config.h"
 
