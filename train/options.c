@@ -119,7 +119,8 @@ static command_t tw_train_command(tw_train_options_t *o, option_t list[TW_TRAIN_
     return (command_t){
         .usage    = "mpirun -n P thinwire-train [OPTION...]",
         .about    = "Train a network over P ranks: data parallel, or with its dense layers split.\n"
-                    "Defaults stand in brackets.",
+                    "Defaults stand in brackets. thinwire-train pack --help: a data set as one "
+                    "file.",
         .epilogue = "",
         .options  = list};
 }
