@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * simulation/codecs.c - see codecs.h.
  *
- * A real codec gets kernels that only let time pass. What the library does with values itself is
- * caught when the player is linked (--wrap): copies that begin or end among the values, or in the
- * memory that a node shares, and sums take the time of their bytes at the rate inside a node;
- * copies of anything else are made. The nodes' memory is mapped among the values, and its pages
+ * A real codec gets kernels that only let time pass. What the transport does with values itself
+ * (tw_system_ops_t): copies that begin or end among the values, or in the memory that a node
+ * shares, and sums take the time of their bytes at the rate inside a node; copies of anything else
+ * are made. The nodes' memory is mapped among the values, and its pages
  * stay unused but for the flags in it. The buffers are a few pages, mapped again and again.
  */
 #include "config.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -188,46 +189,38 @@ static void copied(size_t bytes)
     }
 }
 
-/* ---- caught when linking ------------------------------------------------------------------- */
+/* ---- tw_system_ops_t, that of the transport -------------------------------------------------- */
 
-void *__real_memcpy(void *to, const void *from, size_t bytes);
-void *__wrap_memcpy(void *to, const void *from, size_t bytes);
-void *__real_mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset);
-void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset);
-int   __wrap_posix_fallocate(int file, off_t offset, off_t bytes);
-void  __wrap_tw_combine(const tw_dtype_row_t *type, const tw_reduction_row_t *reduction,
-                        const void *a, const void *b, size_t n, void *out);
-
-void *__wrap_memcpy(void *to, const void *from, size_t bytes)
+void values_copy(void *to, const void *from, size_t bytes)
 {
     if (bytes < SMALL || (!is_value(to) && !is_value(from))) {
-        return __real_memcpy(to, from, bytes);
+        memcpy(to, from, bytes);
+    } else {
+        copied(bytes);
     }
-    copied(bytes);
-    return to;
 }
 
-void __wrap_tw_combine(const tw_dtype_row_t *type, const tw_reduction_row_t *reduction,
-                       const void *a, const void *b, size_t n, void *out)
+void values_combine(const tw_dtype_row_t *type, const tw_reduction_row_t *reduction, const void *a,
+                    const void *b, size_t n, void *out)
 {
     (void)reduction, (void)a, (void)b, (void)out;
     copied(n * type->bytes);
 }
 
-/* What is shared lies among the values. */
-void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset)
+int values_reserve(int file, size_t bytes)
 {
-    if (at == NULL && file >= 0 && (flags & MAP_SHARED) != 0 && area_free != NULL &&
-        bytes <= (size_t)(area_end - area_free)) {
-        at = area_free;
-        area_free += (bytes + FOLD - 1) / FOLD * FOLD;
-        flags |= MAP_FIXED;
-    }
-    return __real_mmap(at, bytes, protection, flags, file, offset);
+    return ftruncate(file, (off_t)bytes) == 0 ? 0 : errno;
 }
 
-/* No pages are needed for what nobody writes. */
-int __wrap_posix_fallocate(int file, off_t offset, off_t bytes)
+void *values_map(int file, size_t bytes)
 {
-    return ftruncate(file, offset + bytes) == 0 ? 0 : 1;
+    uint8_t *at = area_free;
+
+    if (bytes > (size_t)(area_end - area_free)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    area_free += (bytes + FOLD - 1) / FOLD * FOLD;
+    at = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
+    return at != MAP_FAILED ? at : NULL;
 }

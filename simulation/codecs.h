@@ -9,6 +9,8 @@
 
 #include <thinwire/thinwire.h>
 
+#include "runtime/base/dtype.h"
+#include "runtime/base/reduction.h"
 #include "scaling/script.h"
 
 /** Reserve addresses for two buffers of so many bytes and for the nodes' shared memory. */
@@ -17,6 +19,14 @@ void values_open(const script_t *script, size_t bytes);
 /* The two: all ranks have the same. */
 void *values_send(void);
 void *values_receive(void);
+
+/* tw_system_ops_t, in which values are not touched. A copy between values, of more than a few bytes,
+ * and a sum take their time; shared memory lies among the values, and needs no pages. */
+void  values_copy(void *to, const void *from, size_t bytes);
+void  values_combine(const tw_dtype_row_t *type, const tw_reduction_row_t *reduction, const void *a,
+                     const void *b, size_t n, void *out);
+int   values_reserve(int file, size_t bytes);
+void *values_map(int file, size_t bytes);
 
 /** A codec as these facts have it; it lives as long as the process. NULL: there is no such
  * codec. */

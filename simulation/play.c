@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/context.h"
 #include "runtime/transport/api/open.h"
 #include "runtime/transport/comm/comm.h"
 #include "runtime/transport/engine/request.h"
@@ -55,10 +56,6 @@ static void must(tw_status_t status, const char *what)
 
 /* ---- waiting ------------------------------------------------------------------------------- */
 
-int  __wrap_sched_yield(void);
-void __real_tw_comm_moved(tw_comm_t *comm);
-void __wrap_tw_comm_moved(tw_comm_t *comm);
-
 /* May what the communicator waits for come through the memory of a node? */
 static int polls(const tw_comm_t *comm)
 {
@@ -78,17 +75,17 @@ static const tw_comm_t *comm_here(void)
 }
 
 /* The library gives the core away when it has looked several times in vain. */
-int __wrap_sched_yield(void)
+static void yield(void)
 {
     world_idle(WORLD_EVER, polls(comm_here()));
-    return 0;
 }
 
-void __wrap_tw_comm_moved(tw_comm_t *comm)
-{
-    __real_tw_comm_moved(comm);
-    world_moved();
-}
+static const tw_system_ops_t in_time = {.yield   = yield,
+                                        .moved   = world_moved,
+                                        .copy    = values_copy,
+                                        .combine = values_combine,
+                                        .reserve = values_reserve,
+                                        .map     = values_map};
 
 static void compute(player_t *p, double seconds)
 {
@@ -291,6 +288,7 @@ void play_open(const script_t *given)
         world_fail("out of memory");
     }
     must(tw_context_create(&context), "a context");
+    context->system = &in_time;
     for (size_t i = 0; i < given->exchanges; i++) {
         const script_exchange_t *x = &given->exchange[i];
         const int                all =

@@ -32,10 +32,12 @@ typedef enum tw_decisions_mode {
 struct tw_context {
     tw_log_t         log; /* rank as the launcher says, or -1 */
     tw_base_config_t config;
-    pthread_mutex_t  lock;    /* of what follows: communicators come and go in several threads */
-    int              device;  /* 1 + the CUDA device that a communicator has taken; 0: none */
-    int              without; /* 1: it was said that this rank has no device */
-    struct tw_node  *node;    /* the map of this machine, made when first needed; NULL */
+    /* Of its communicators (transport/comm/system.h); NULL: the system as it is. */
+    const struct tw_system_ops *system;
+    pthread_mutex_t lock;    /* of what follows: communicators come and go in several threads */
+    int             device;  /* 1 + the CUDA device that a communicator has taken; 0: none */
+    int             without; /* 1: it was said that this rank has no device */
+    struct tw_node *node;    /* the map of this machine, made when first needed; NULL */
     void (*node_release)(struct tw_node *node);
     tw_decisions_mode_t decisions;
     tw_created_t       *created; /* owned */

@@ -3,7 +3,6 @@
  */
 #include "config.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +35,7 @@ static int tw_comm_neighbours(tw_comm_t *comm, MPI_Comm machine)
     }
     while (result == MPI_SUCCESS && !done) {
         result = mpi->Testall(1, &request, &done, MPI_STATUSES_IGNORE);
-        sched_yield();
+        comm->system->yield();
     }
     return result;
 }
@@ -203,6 +202,7 @@ tw_status_t tw_comm_open(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_Comm pa
     comm->mpi      = mpi;
     comm->endpoint = &tw_endpoint_mpi;
     comm->engine   = &tw_engine;
+    comm->system   = ctx->system != NULL ? ctx->system : &tw_system;
     tw_comm_device_init(comm);
     tw_pool_init(&comm->pool);
     if (mpi->Comm_dup(parent, &comm->comm) != MPI_SUCCESS) {

@@ -3,8 +3,6 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "runtime/transport/comm/comm.h"
 #include "runtime/transport/comm/sync.h"
 
@@ -67,7 +65,7 @@ tw_status_t tw_comm_copy_in_place(tw_comm_t *comm, const void *from, size_t byte
         comm->status = status;
         return status;
     }
-    memcpy(*copy_p, from, bytes);
+    comm->system->copy(*copy_p, from, bytes);
     return TW_OK;
 }
 

@@ -15,6 +15,7 @@
 #include "runtime/base/pool.h"
 #include "runtime/policy/policy.h"
 #include "runtime/transport/comm/settings.h"
+#include "runtime/transport/comm/system.h"
 #include "runtime/transport/comm/mpi_ops.h"
 
 #define TW_TAG_ROUNDS                                                                              \
@@ -61,6 +62,7 @@ struct tw_comm {
     const struct tw_endpoint_ops *endpoint;       /* how the messages of operations travel       */
     void                         *endpoint_state; /* its own                                      */
     const tw_engine_ops_t        *engine;
+    const tw_system_ops_t        *system;
     struct tw_progress_thread *progress_thread;   /* the thread that moves messages, or NULL      */
     bool by_progress_thread;                      /* it does that right now                       */
     void (*thread_release)(struct tw_comm *comm); /* forgets that MPI_Finalize ends it; or NULL   */

@@ -3,7 +3,6 @@
  */
 #include "config.h"
 
-#include <sched.h>
 #include <string.h>
 
 #include "runtime/transport/comm/sync.h"
@@ -22,7 +21,7 @@ tw_status_t tw_sync_wait(tw_comm_t *comm, int count, MPI_Request *requests, cons
             bool moved = false;
 
             comm->engine->progress(comm, &moved);
-            sched_yield();
+            comm->system->yield();
             status = comm->status;
             if (status != TW_OK || moved || !tw_comm_timed_out(comm)) {
                 continue;

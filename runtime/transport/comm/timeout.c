@@ -13,6 +13,9 @@
 
 void tw_comm_moved(tw_comm_t *comm)
 {
+    if (comm->system->moved != NULL) {
+        comm->system->moved();
+    }
     if (comm->config.timeout > 0.0) {
         comm->waited_ns = 0;
         comm->looked_ns = 0;

@@ -122,7 +122,7 @@ void tw_op_decode_combine(tw_request_t *op, const tw_lane_t *lane, const void *c
 void tw_op_copy(tw_request_t *op, void *codes, const void *from, size_t bytes)
 {
     if (op->device == NULL) {
-        memcpy(codes, from, bytes);
+        op->comm->system->copy(codes, from, bytes);
     } else if (bytes > 0) {
         tw_staging_written(op, codes, bytes);
         tw_comm_device_failed(
@@ -146,7 +146,7 @@ void tw_op_combine(tw_request_t *op, const void *a, const void *b, size_t n, voi
             status = ops->add(out, b, n, op->element, op->exec.stream);
         }
     } else {
-        tw_combine(op->codec->type, op->reduction, a, b, n, out);
+        op->comm->system->combine(op->codec->type, op->reduction, a, b, n, out);
     }
     tw_op_timed(op, &op->comm->stats.decode_ns, start, status);
 }

@@ -4,8 +4,6 @@
  */
 #include "config.h"
 
-#include <sched.h>
-
 #include "runtime/transport/engine/progress.h"
 
 /* Tests without success before the core is given away: short, as ranks may share cores. */
@@ -277,7 +275,7 @@ void tw_engine_wait_some(tw_comm_t *comm)
             return;
         }
     }
-    sched_yield();
+    comm->system->yield();
     tw_engine_check_timeout(comm);
 }
 

@@ -4,9 +4,6 @@
  */
 #include "config.h"
 
-#include <sched.h>
-#include <string.h>
-
 #include "runtime/base/fpmode.h"
 #include "runtime/transport/comm/progress_thread.h"
 #include "runtime/transport/shm/quick.h"
@@ -40,7 +37,7 @@ static tw_status_t tw_patience_long(tw_patience_t *p, int local)
 
     p->looks = TW_SPINS_EAGER;
     comm->engine->progress(comm, &moved);
-    sched_yield();
+    comm->system->yield();
     if (p->awaited != local + 1) { /* a wait begins, or the rank before has come */
         p->awaited = local + 1;
         tw_comm_moved(comm);
@@ -127,7 +124,7 @@ static tw_status_t tw_quick_publish(tw_patience_t *p, uint64_t ticket, const voi
     const tw_status_t   status = tw_await_open(p, ticket);
 
     if (status == TW_OK) {
-        memcpy(tw_quick_data(node, node->local, ticket, size), bytes, size);
+        p->comm->system->copy(tw_quick_data(node, node->local, ticket, size), bytes, size);
         tw_node_raise(node, ticket, 1);
     }
     return status;
@@ -203,7 +200,7 @@ static tw_status_t tw_short_bcast(tw_comm_t *comm, void *buffer, size_t bytes, i
             status = tw_await_raised(&p, local, ticket, 1);
         }
         if (status == TW_OK) {
-            memcpy(buffer, tw_quick_data(comm->node, local, ticket, bytes), bytes);
+            comm->system->copy(buffer, tw_quick_data(comm->node, local, ticket, bytes), bytes);
         }
     }
     if (status == TW_OK) {
@@ -226,7 +223,8 @@ static tw_status_t tw_quick_move(tw_patience_t *p, const void *send, size_t size
             status = tw_await_raised(p, r, ticket, 1);
         }
         if (status == TW_OK) {
-            memcpy(recv + (size_t)r * bytes, tw_quick_data(node, r, ticket, size) + at, bytes);
+            p->comm->system->copy(recv + (size_t)r * bytes,
+                                  tw_quick_data(node, r, ticket, size) + at, bytes);
         }
     }
     if (status == TW_OK) {

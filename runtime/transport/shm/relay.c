@@ -3,8 +3,6 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "runtime/transport/shm/quick.h"
 #include "runtime/transport/shm/relay.h"
 
@@ -107,8 +105,8 @@ static bool tw_relay_give(tw_comm_t *comm, uint64_t ticket, size_t bytes, const 
     while (asked && put < pieces && put < taken + ring) {
         const size_t at = (size_t)put * TW_NODE_FRAGMENT;
 
-        memcpy(tw_node_data(node, node->local, ticket) + put % ring * TW_NODE_FRAGMENT, block + at,
-               tw_relay_least(bytes - at, TW_NODE_FRAGMENT));
+        comm->system->copy(tw_node_data(node, node->local, ticket) + put % ring * TW_NODE_FRAGMENT,
+                           block + at, tw_relay_least(bytes - at, TW_NODE_FRAGMENT));
         tw_relay_counted(comm, ticket, ++put);
     }
     return !asked;
@@ -125,8 +123,9 @@ static bool tw_relay_take(tw_comm_t *comm, uint64_t ticket, int root, size_t byt
     while (taken < put) {
         const size_t at = (size_t)taken * TW_NODE_FRAGMENT;
 
-        memcpy(block + at, tw_node_data(node, root, ticket) + taken % ring * TW_NODE_FRAGMENT,
-               tw_relay_least(bytes - at, TW_NODE_FRAGMENT));
+        comm->system->copy(block + at,
+                           tw_node_data(node, root, ticket) + taken % ring * TW_NODE_FRAGMENT,
+                           tw_relay_least(bytes - at, TW_NODE_FRAGMENT));
         tw_relay_counted(comm, ticket, ++taken);
     }
     return taken == pieces;
@@ -145,8 +144,7 @@ bool tw_relay_bcast(tw_comm_t *comm, uint64_t ticket, int root, size_t bytes, vo
            tw_relay_take(comm, ticket, root, bytes, block);
 }
 
-/* ---- alltoall: a piece for every rank, in one half of the slot and then in the other
- * ---------- */
+/* ---- alltoall: a piece for every rank, in the halves of the slot by turns ------------------ */
 
 /* Bytes of each block in a half: the same on all ranks. */
 static size_t tw_relay_piece(const tw_segment_t *node)
@@ -183,7 +181,8 @@ tw_relay_phase_t tw_relay_read_from(tw_comm_t *comm, const tw_relay_t *relay, in
         return TW_RELAY_WITHHELD; /* what others have not taken lies there */
     }
     if (local == node->local) {
-        memcpy(into, (const uint8_t *)relay->send + (size_t)local * relay->bytes, relay->bytes);
+        comm->system->copy(into, (const uint8_t *)relay->send + (size_t)local * relay->bytes,
+                           relay->bytes);
         return TW_RELAY_READ;
     }
     address = tw_fetch_table(node, local, relay->ticket)[node->local];
@@ -205,23 +204,24 @@ static void tw_relay_put(tw_comm_t *comm, const tw_relay_t *relay, uint64_t piec
 
     for (int r = 0; r < node->ranks; r++) {
         if (r != node->local) {
-            memcpy(tw_relay_room(node, relay->ticket, node->local, r, piece),
-                   (const uint8_t *)relay->send + (size_t)r * relay->bytes + at,
-                   tw_relay_least(relay->bytes - at, tw_relay_piece(node)));
+            comm->system->copy(tw_relay_room(node, relay->ticket, node->local, r, piece),
+                               (const uint8_t *)relay->send + (size_t)r * relay->bytes + at,
+                               tw_relay_least(relay->bytes - at, tw_relay_piece(node)));
         }
     }
     tw_relay_counted(comm, relay->ticket, piece + 1);
 }
 
-static void tw_relay_get(const tw_segment_t *node, const tw_relay_t *relay, uint64_t piece)
+static void tw_relay_get(const tw_comm_t *comm, const tw_relay_t *relay, uint64_t piece)
 {
-    const size_t at = (size_t)piece * tw_relay_piece(node);
+    const tw_segment_t *node = comm->node;
+    const size_t        at   = (size_t)piece * tw_relay_piece(node);
 
     for (int r = 0; r < node->ranks; r++) {
         if (r != node->local) {
-            memcpy((uint8_t *)relay->recv + (size_t)r * relay->bytes + at,
-                   tw_relay_room(node, relay->ticket, r, node->local, piece),
-                   tw_relay_least(relay->bytes - at, tw_relay_piece(node)));
+            comm->system->copy((uint8_t *)relay->recv + (size_t)r * relay->bytes + at,
+                               tw_relay_room(node, relay->ticket, r, node->local, piece),
+                               tw_relay_least(relay->bytes - at, tw_relay_piece(node)));
         }
     }
 }
@@ -265,7 +265,7 @@ bool tw_relay_alltoall(tw_comm_t *comm, const tw_relay_t *relay, int *local_p)
     }
     /* The last is counted once more, when it is taken: pieces + 1 says that the caller is done. */
     while (put <= pieces && tw_relay_all_put(node, ticket, put, local_p)) {
-        tw_relay_get(node, relay, put - 1);
+        tw_relay_get(comm, relay, put - 1);
         if (put < pieces) {
             tw_relay_put(comm, relay, put);
         } else {

@@ -55,7 +55,7 @@ static bool tw_file_size_allowed(size_t bytes)
 }
 
 /* An object of that many bytes without a name; -1 with errno. */
-static int tw_node_object(size_t bytes)
+static int tw_node_object(const tw_system_ops_t *system, size_t bytes)
 {
     char name[64];
     int  file, error;
@@ -70,7 +70,7 @@ static int tw_node_object(size_t bytes)
         return -1;
     }
     shm_unlink(name);
-    error = posix_fallocate(file, 0, (off_t)bytes);
+    error = system->reserve(file, bytes);
     if (error != 0) {
         close(file);
         errno = error;
@@ -141,11 +141,11 @@ static void tw_node_shape(tw_comm_t *comm, tw_segment_t *node)
     node->spins      = comm->local_ranks <= cores ? TW_SPINS_ALONE : TW_SPINS_CROWDED;
 }
 
-static tw_status_t tw_node_map(tw_segment_t *node, int file)
+static tw_status_t tw_node_map(const tw_system_ops_t *system, tw_segment_t *node, int file)
 {
-    void *base = mmap(NULL, node->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    void *base = system->map(file, node->bytes);
 
-    if (base == MAP_FAILED) {
+    if (base == NULL) {
         return TW_ERR_UNSUPPORTED;
     }
     node->base = base;
@@ -174,7 +174,7 @@ static tw_status_t tw_node_make(tw_comm_t *comm, tw_segment_t *node)
     int             file = -1, error = 0;
 
     if (node->local == 0) {
-        file  = tw_node_object(node->bytes);
+        file  = tw_node_object(comm->system, node->bytes);
         error = errno;
         where = tw_node_here(file);
     }
@@ -184,7 +184,7 @@ static tw_status_t tw_node_make(tw_comm_t *comm, tw_segment_t *node)
             file  = tw_node_open_object(&where);
             error = errno;
         }
-        if (file >= 0 && tw_node_map(node, file) != TW_OK) {
+        if (file >= 0 && tw_node_map(comm->system, node, file) != TW_OK) {
             error = errno;
         }
         if (node->base == NULL && where.process != 0) {

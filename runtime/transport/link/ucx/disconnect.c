@@ -8,7 +8,6 @@
  */
 #include "config.h"
 
-#include <sched.h>
 #include <stdlib.h>
 
 #ifdef __SANITIZE_ADDRESS__
@@ -92,7 +91,7 @@ static bool tw_ucx_part(tw_comm_t *comm)
             (!complete && ucx->lost >= 0) || tw_comm_timed_out(comm)) {
             return false;
         }
-        sched_yield();
+        comm->system->yield();
     }
     return true;
 }
