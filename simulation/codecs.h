@@ -20,8 +20,8 @@ void values_open(const script_t *script, size_t bytes);
 void *values_send(void);
 void *values_receive(void);
 
-/* tw_system_ops_t, in which values are not touched. A copy between values, of more than a few bytes,
- * and a sum take their time; shared memory lies among the values, and needs no pages. */
+/* tw_system_ops_t, in which values are not touched. A copy between values, of more than a few
+ * bytes, and a sum take their time; shared memory lies among the values, and needs no pages. */
 void  values_copy(void *to, const void *from, size_t bytes);
 void  values_combine(const tw_dtype_row_t *type, const tw_reduction_row_t *reduction, const void *a,
                      const void *b, size_t n, void *out);

@@ -12,8 +12,8 @@
  * written; rank 0 says what is wrong. @return 1 if all is well. */
 int gnuplot_begin(const job_t *job, const char *path);
 
-/* The colour of codec `which` of a list: its own, as in all pictures (bench/palette.gnuplot), or, where
- * an earlier one of the list has that, one that no other has. */
+/* The colour of codec `which` of a list: its own, as in all pictures (bench/palette.gnuplot), or,
+ * where an earlier one of the list has that, one that no other has. */
 const char *gnuplot_colour(const specs_t *specs, size_t which);
 
 /* Draw a script, which has no terminal's output set, as the file, and close it; NULL is a failure.

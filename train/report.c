@@ -32,17 +32,6 @@ static int watched(void)
     return strncmp(target, "/dev/pts/", 9) == 0 || strncmp(target, "/dev/tty", 8) == 0;
 }
 
-static void print_bytes(FILE *out, double bytes)
-{
-    if (bytes < 0.0) {
-        fputs("      -   ", out);
-    } else if (bytes < 1e6) {
-        fprintf(out, "%7.1f kB", bytes / 1e3);
-    } else {
-        fprintf(out, "%7.2f MB", bytes / 1e6);
-    }
-}
-
 /* Where five answers are not all. */
 static void print_top5(const tw_training_t *t, double error)
 {
@@ -121,6 +110,34 @@ void tw_report_begin(tw_training_t *t)
     fflush(stdout);
 }
 
+/* What is left of the run: "42 s", "25 min", "3 h 5 min". */
+static void left_text(double seconds, char *text, size_t size)
+{
+    const int minutes = (int)(seconds / 60.0);
+
+    if (minutes == 0) {
+        snprintf(text, size, "%.0f s left", seconds);
+    } else if (minutes < 60) {
+        snprintf(text, size, "%d min left", minutes);
+    } else {
+        snprintf(text, size, "%d h %d min left", minutes / 60, minutes % 60);
+    }
+}
+
+/* The progress line of a terminal. */
+static void report_progress(tw_training_t *t)
+{
+    const uint64_t done = t->step - t->epochs * t->steps;
+    char           left[48];
+
+    left_text((double)((t->epochs_wanted - t->epochs) * t->steps - done) * t->pace, left,
+              sizeof(left));
+    fprintf(
+        stderr,
+        "\repoch %" PRIu64 "/%" PRIu64 "  step %" PRIu64 "/%zu  loss %.4f  %.0f images/s  %s\033[K",
+        t->epochs + 1, t->epochs_wanted, done, t->steps, t->loss, (double)t->batch / t->pace, left);
+}
+
 void tw_report_step(tw_training_t *t, double seconds, double exposed)
 {
     double now;
@@ -134,11 +151,10 @@ void tw_report_step(tw_training_t *t, double seconds, double exposed)
         fflush(stdout);
         return;
     }
-    now = MPI_Wtime();
+    t->pace = t->pace > 0.0 ? t->pace + 0.05 * (seconds - t->pace) : seconds;
+    now     = MPI_Wtime();
     if (t->terminal && now - t->shown >= 0.2) {
-        fprintf(stderr,
-                "\repoch %" PRIu64 "  step %" PRIu64 "/%zu  loss %.4f  %.0f %% exposed\033[K",
-                t->epochs + 1, t->step - t->epochs * t->steps, t->steps, t->loss, 100.0 * exposed);
+        report_progress(t);
         t->shown = now;
     }
 }
@@ -167,6 +183,7 @@ void tw_report_evaluation(tw_training_t *t)
 void tw_report_epoch(tw_training_t *t)
 {
     const tw_training_record_t *r = &t->records[t->epochs - 1];
+    char                        left[48];
 
     if (t->rank != 0) {
         return;
@@ -176,13 +193,15 @@ void tw_report_epoch(tw_training_t *t)
     if (t->options->steps != 0) {
         return; /* its steps have had lines of their own */
     }
-    printf("epoch %3" PRIu64 "  loss %.4f  test error %5.2f %%  ", t->epochs, r->train_loss,
-           100.0 * r->test_error);
+    printf("epoch %3" PRIu64 "/%" PRIu64 "  loss %.4f  test error %5.2f %%  ", t->epochs,
+           t->epochs_wanted, r->train_loss, 100.0 * r->test_error);
     print_top5(t, r->test_error_top5);
-    printf("%6.2f s  %7.0f images/s  ", r->seconds, r->images / r->seconds);
-    print_bytes(stdout, r->bytes_sent);
-    printf(" sent per step  %4.1f %% exposed  waited %.2f s for images\n", 100.0 * r->exposed,
-           r->waited);
+    printf("%7.0f images/s", r->images / r->seconds);
+    if (t->epochs < t->epochs_wanted) {
+        left_text((double)(t->epochs_wanted - t->epochs) * r->seconds, left, sizeof(left));
+        printf("  %s", left);
+    }
+    putchar('\n');
     fflush(stdout);
 }
 
@@ -291,16 +310,23 @@ void tw_report_end(const tw_training_t *t)
 {
     const tw_evaluation_t *tested = last_test(t);
     const tw_means_t       m      = means(t);
+    double                 waited = 0.0;
 
     if (t->rank != 0) {
         return;
     }
+    for (uint64_t e = t->resumed; e < t->epochs; e++) {
+        waited += t->records[e].waited;
+    }
     if (tested != NULL) {
         printf("test error %.2f %%, ", 100.0 * tested->test_error);
     }
-    printf("%.*f images/s, step %.4g s, %.1f %% of it exposed communication, ",
+    printf("%.*f images/s, step %.4g s, %.1f %% of it exposed communication\n",
            m.images_per_second < 100.0 ? 2 : 0, m.images_per_second, m.step_seconds,
            100.0 * m.exposed);
+    if (waited > 0.0 && waited >= 0.01 * m.seconds * (double)(t->epochs - t->resumed)) {
+        printf("waited %.2f s for images\n", waited);
+    }
     if (m.bytes_sent >= 0.0) {
         printf("%.0f bytes sent per rank and step", m.bytes_sent);
         if (m.bytes_uncompressed > 0.0) {

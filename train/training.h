@@ -113,6 +113,7 @@ typedef struct tw_training {
     tw_meter_t            meter;
     int                   terminal;     /* a progress line makes sense             */
     double                shown;        /* when it was last shown; 0: not          */
+    double                pace;         /* its seconds of a step, smoothed         */
     double                loss;         /* mean of the last step                   */
     size_t                changes_told; /* of bits, of masters                 */
 } tw_training_t;

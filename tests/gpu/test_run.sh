@@ -60,7 +60,8 @@ thinwire-train:*)
     loss=2.0001
     case " $* " in *' --device '*) loss=2.0005 ;; esac
     printf 'step   20  loss %s  1 s  0.0 %% exposed\n' $loss
-    echo "9 images/s, step 1 s, 0.0 % of it exposed communication, weights 0123456789abcdef"
+    echo "9 images/s, step 1 s, 0.0 % of it exposed communication"
+    echo "bytes sent: 0, weights 0123456789abcdef"
     ;;
 esac
 echo "run: $name $*" >>"$RAN"

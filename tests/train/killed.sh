@@ -30,7 +30,7 @@ wait_for() { # SECONDS COMMAND...
 killed_rank_ends_the_job() {
     local status before
     start
-    wait_for "$limit" grep -q '^epoch   2' "$scratch/out" || { cat "$scratch/out"; echo "no epoch 2"; return 1; }
+    wait_for "$limit" grep -q '^epoch   2/' "$scratch/out" || { cat "$scratch/out"; echo "no epoch 2"; return 1; }
     before=$SECONDS
     kill -KILL "$(cat "$scratch/pid.1")"
     wait $job

@@ -18,7 +18,7 @@
 #include "runtime/transport/feedback/feedback.h"
 
 #define TW_FILE_MAGIC      "TWFEEDB1"
-#define TW_FILE_HEADER     (8 + 4 + 4 + 8 + TW_FEEDBACK_NAME_MAX) /* magic, type, ranks, count, ... */
+#define TW_FILE_HEADER     (8 + 4 + 4 + 8 + TW_FEEDBACK_NAME_MAX) /* magic, ..., count, name */
 #define TW_FILE_RANK       16                /* second_first, second_count       */
 #define TW_FILE_PIECE      ((size_t)1 << 18) /* bytes, a multiple of 8           */
 #define TW_FILE_MOST_RANKS 16777216u
