@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * bench/other_codecs.c - what a user would otherwise take, measured as `thinwire bench codec`
  * measures codecs: zfp at a fixed rate of 8 and 16 bits, blosc (bitshuffle and lz4; lossless, so its
- * size depends on the values), compiled conversion loops to bf16 and fp16, a binary search among the
- * levels of tree8. One thread each. zfp and blosc are there if configure found them.
+ * size depends on the values). One thread. Each is there if configure found it.
  */
 #include "config.h"
 
@@ -15,7 +14,6 @@
 #include <zfp.h>
 #endif
 
-#include "bench/loops.h"
 #include "command/options.h"
 #include "tools/bench_limits.h"
 #include "tools/bench_rows.h"
@@ -34,41 +32,13 @@ typedef struct other {
     /* Bytes written, 0 on failure. */
     size_t (*encode)(int parameter, const float *x, size_t n, uint8_t *to, size_t size);
     int (*decode)(int parameter, const uint8_t *from, size_t bytes, size_t n, float *y);
-    /* NULL, or why it cannot be measured: "not built in ...", "built for ...". */
-    const char *(*missing)(void);
-    size_t most; /* values at once, 0: any number */
+    const char *package; /* that configure did not find, of Debian and Ubuntu; NULL: built in */
+    size_t      most;    /* values at once, 0: any number */
 } other_t;
-
-static float  levels[128];
-static double middles[127];
-
-/* The levels of the search are those of a tree8 codec. */
-static tw_status_t search_begin(tw_context_t *ctx)
-{
-    tw_codec_t *codec;
-    uint8_t     codes[4 + 128] = {0, 0, 0x80, 0x3f}; /* the scale 1.0 */
-    tw_status_t status         = tw_codec_create(ctx, "tree8", TW_F32, &codec, NULL, 0);
-
-    if (status != TW_OK) {
-        return status;
-    }
-    for (int i = 0; i < 128; i++) {
-        codes[4 + i] = (uint8_t)i;
-    }
-    status = tw_codec_decode(codec, NULL, codes, 128, levels);
-    tw_codec_destroy(codec);
-    for (int i = 0; i < 127; i++) {
-        middles[i] = ((double)levels[i] + (double)levels[i + 1]) / 2;
-    }
-    return status;
-}
 
 #ifdef HAVE_ZFP
 
-static const char *zfp_missing(void)
-{
-    return NULL;
-}
+#define ZFP_PACKAGE NULL
 
 /* One-dimensional, `rate` bits a value. Bytes used, 0 on failure. */
 static size_t zfp_work(int rate, const float *x, size_t n, uint8_t *codes, size_t size, int decode)
@@ -99,23 +69,15 @@ static int zfp_decode(int rate, const uint8_t *from, size_t bytes, size_t n, flo
 
 #else
 
-static const char *zfp_missing(void)
-{
-    return "not built in: zfp was not found when thinwire was configured (Debian, Ubuntu: "
-           "libzfp-dev)";
-}
-
-#define zfp_encode NULL
-#define zfp_decode NULL
+#define ZFP_PACKAGE "libzfp-dev"
+#define zfp_encode  NULL
+#define zfp_decode  NULL
 
 #endif
 
 #ifdef HAVE_BLOSC
 
-static const char *blosc_missing(void)
-{
-    return NULL;
-}
+#define BLOSC_PACKAGE NULL
 
 /* Lossless, so the size depends on the values. */
 static size_t blosc_encode(int level, const float *x, size_t n, uint8_t *to, size_t size)
@@ -135,85 +97,17 @@ static int blosc_decode(int level, const uint8_t *from, size_t bytes, size_t n, 
 
 #else
 
-static const char *blosc_missing(void)
-{
-    return "not built in: blosc was not found when thinwire was configured (Debian, Ubuntu: "
-           "libblosc-dev)";
-}
-
-#define blosc_encode NULL
-#define blosc_decode NULL
+#define BLOSC_PACKAGE "libblosc-dev"
+#define blosc_encode  NULL
+#define blosc_decode  NULL
 
 #endif
 
-static const char *bf16_missing(void)
-{
-    return loops_runs(0) ? NULL : "built for a newer processor";
-}
-
-static size_t bf16_encode(int unused, const float *x, size_t n, uint8_t *to, size_t size)
-{
-    (void)unused;
-    (void)size;
-    loops_bf16_encode(x, n, (uint16_t *)(void *)to);
-    return 2 * n;
-}
-
-static int bf16_decode(int unused, const uint8_t *from, size_t bytes, size_t n, float *y)
-{
-    (void)unused;
-    (void)bytes;
-    loops_bf16_decode((const uint16_t *)(const void *)from, n, y);
-    return 1;
-}
-
-static const char *fp16_missing(void)
-{
-    return loops_runs(1)   ? NULL
-           : loops_runs(0) ? "not built in: the compiler has no conversion for this processor"
-                           : "built for a newer processor";
-}
-
-static size_t fp16_encode(int unused, const float *x, size_t n, uint8_t *to, size_t size)
-{
-    (void)unused;
-    (void)size;
-    loops_fp16_encode(x, n, (uint16_t *)(void *)to);
-    return 2 * n;
-}
-
-static int fp16_decode(int unused, const uint8_t *from, size_t bytes, size_t n, float *y)
-{
-    (void)unused;
-    (void)bytes;
-    loops_fp16_decode((const uint16_t *)(const void *)from, n, y);
-    return 1;
-}
-
-static size_t search_encode(int unused, const float *x, size_t n, uint8_t *to, size_t size)
-{
-    (void)unused;
-    (void)size;
-    loops_search_encode(x, n, middles, to);
-    return n + 4 * ((n - 1) / LOOPS_BLOCK + 1);
-}
-
-static int search_decode(int unused, const uint8_t *from, size_t bytes, size_t n, float *y)
-{
-    (void)unused;
-    (void)bytes;
-    loops_search_decode(from, n, levels, y);
-    return 1;
-}
-
 static const other_t others[] = {
-    {"zfp, 8 bits", 8, zfp_encode, zfp_decode, zfp_missing, 0},
-    {"zfp, 16 bits", 16, zfp_encode, zfp_decode, zfp_missing, 0},
-    {"blosc, bitshuffle+lz4", 5, blosc_encode, blosc_decode, blosc_missing,
+    {"zfp, 8 bits", 8, zfp_encode, zfp_decode, ZFP_PACKAGE, 0},
+    {"zfp, 16 bits", 16, zfp_encode, zfp_decode, ZFP_PACKAGE, 0},
+    {"blosc, bitshuffle+lz4", 5, blosc_encode, blosc_decode, BLOSC_PACKAGE,
      0x1ff00000}, /* it counts bytes by int */
-    {"loop to bf16", 0, bf16_encode, bf16_decode, bf16_missing, 0},
-    {"loop to fp16", 0, fp16_encode, fp16_decode, fp16_missing, 0},
-    {"search, tree8's levels", 0, search_encode, search_decode, bf16_missing, 0},
 };
 
 typedef struct work {
@@ -278,10 +172,9 @@ static tw_status_t measure(const arena_t *arena, const other_t *other, size_t n,
 static int bench(const other_t *other, size_t min, size_t max, const arena_t *arena,
                  const job_t *job, rows_t *rows)
 {
-    const char *missing = other->missing();
-
-    if (missing != NULL) {
-        printf("%s: %s\n", other->name, missing);
+    if (other->package != NULL) {
+        printf("%s: not built in: not found when thinwire was configured (Debian, Ubuntu: %s)\n",
+               other->name, other->package);
         return 1;
     }
     for (size_t bytes = min; bytes > 0; bytes = measure_next_size(bytes, max)) {
@@ -306,19 +199,17 @@ static int bench(const other_t *other, size_t min, size_t max, const arena_t *ar
     return 1;
 }
 
-static int run(const job_t *job, tw_context_t *ctx, size_t min, size_t max, report_t *report)
+static int run(const job_t *job, size_t min, size_t max, report_t *report)
 {
     plot_t  plot = {0};
     rows_t  rows = {report, &plot, 0};
     arena_t arena;
-    int     well;
+    int     well = 1;
 
-    if (search_begin(ctx) != TW_OK ||
-        !arena_create(&arena, job, max / sizeof(float), CODES(max / sizeof(float)))) {
+    if (!arena_create(&arena, job, max / sizeof(float), CODES(max / sizeof(float)))) {
         return 0;
     }
     rows_begin();
-    well = 1;
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]) && well; i++) {
         well = bench(&others[i], min, max, &arena, job, &rows);
     }
@@ -335,7 +226,6 @@ int main(int argc, char **argv)
     char           why[512];
     int            code;
     report_t       report;
-    tw_context_t  *ctx;
     const option_t options[] = {
         {"--min", "SIZE", "Smallest array, in bytes of float32 (default 64k).", OPTION_SIZE, &min,
          0, 0},
@@ -345,8 +235,8 @@ int main(int argc, char **argv)
         {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
     const command_t command = {"other-codecs [OPTION...]",
                                "What else one could take, measured as thinwire bench codec "
-                               "measures codecs: zfp, blosc,\nloops to bf16 and fp16, a binary "
-                               "search. One thread.",
+                               "measures codecs: zfp and blosc.\n"
+                               "One thread.",
                                "", .options = options};
 
     code = job_options(&job, &command, "other-codecs", argc, argv);
@@ -357,12 +247,8 @@ int main(int argc, char **argv)
         job_complain(&job, "other-codecs: %s", why);
         return EXIT_USAGE;
     }
-    ctx = job_context(&job);
-    if (ctx == NULL || !report_begin(&report, &job, json)) {
-        tw_context_destroy(ctx);
+    if (!report_begin(&report, &job, json)) {
         return EXIT_FAILED;
     }
-    code = report_end(&report, &job, run(&job, ctx, min, max, &report));
-    tw_context_destroy(ctx);
-    return code;
+    return report_end(&report, &job, run(&job, min, max, &report));
 }
