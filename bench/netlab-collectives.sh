@@ -9,11 +9,11 @@
 #     4:1gbit:16M,64M:allreduce,bcast,alltoall  2:10gbit:16M:allreduce,bcast,alltoall
 #     8:250mbit:16M:allreduce
 # SIZE is what thinwire bench takes: bytes of float32 of the vector, of alltoall the block for one rank.
-# Open MPI as it comes and all codecs take turns in one job. The best setting of Open MPI is searched with 3
-# repetitions of each algorithm and segment, then with more links per peer (btl_tcp_links), and the winner is
-# measured again with 7.
+# Open MPI as it comes and all codecs take turns in one job (thinwire bench). The best setting of Open MPI is
+# searched among algorithms and segments, then with more links per peer (btl_tcp_links), and the winner is measured
+# again, each by a job of its own.
 # Environment: CODECS, default fp32,bitpack:2,tree8,onebit; SEARCH=no leaves out the search, which ends
-# SEARCH_SECONDS (780) after the start. One thread per rank. The last line says how long it all was.
+# SEARCH_SECONDS (1200) after the start. One thread per rank. The last line says how long it all was.
 set -u
 if [ $# -lt 2 ] || [ ! -x "$1/bin/thinwire" ]; then
     echo "usage: bench/netlab-collectives.sh BUILD_DIR OUT_DIR [HOSTS:RATE:SIZES:OPERATIONS...]" >&2
@@ -29,7 +29,7 @@ else
 fi
 codecs=${CODECS:-fp32,bitpack:2,tree8,onebit}
 begin=$SECONDS
-last=${SEARCH_SECONDS:-780}
+last=${SEARCH_SECONDS:-1200}
 export NETLAB_NAME=${NETLAB_NAME:-twbench} THINWIRE_THREADS=1 OMP_NUM_THREADS=1
 lab=$(cd "$(dirname "$0")" && pwd)/netlab.sh
 trap '"$lab" down >/dev/null 2>&1' EXIT
@@ -46,16 +46,6 @@ searched() {
     esac
 }
 
-bytes() { # SIZE
-    local n=${1%[kMG]}
-    case $1 in
-        *k) echo $((n << 10)) ;;
-        *M) echo $((n << 20)) ;;
-        *G) echo $((n << 30)) ;;
-        *) echo "$n" ;;
-    esac
-}
-
 # rows FILE: codec, seconds of thinwire, seconds of MPI
 rows() {
     awk -F '[:,]' '
@@ -65,69 +55,52 @@ rows() {
     /"mpi_seconds":/ { print codec "\t" seconds "\t" text($0) }' "$1"
 }
 
-job() { # HOSTS COMMAND...
-    local hosts=$1
-    shift
-    timeout 300 "$lab" mpirun "$hosts" -- -x THINWIRE_THREADS -x OMP_NUM_THREADS "$@" </dev/null \
+# job HOSTS OPERATION SIZE CODECS [OPTION...]: the rows of thinwire bench, with these options of mpirun
+job() {
+    local hosts=$1 operation=$2 size=$3 list=$4
+    shift 4
+    timeout 300 "$lab" mpirun "$hosts" -- -x THINWIRE_THREADS -x OMP_NUM_THREADS "$@" "$build/bin/thinwire" \
+        bench "$operation" --codec "$list" --min "$size" --max "$size" --json "$out/run.json" </dev/null \
         >"$out/run.log" 2>"$out/run.err" || { tail -n 3 "$out/run.log" "$out/run.err" >&2; return 1; }
+    rows "$out/run.json"
 }
 
-# forced OPERATION ALGORITHM:SEGMENT LINKS: the options of mpirun
-forced() {
-    echo --mca coll_tuned_use_dynamic_rules 1 --mca "coll_tuned_$1_algorithm" "${2%:*}" \
-        --mca "coll_tuned_$1_algorithm_segmentsize" "${2#*:}" --mca btl_tcp_links "$3"
-}
-
-# native HOSTS OPERATION SETTING LINKS REPETITIONS SIZE...: adds "bytes seconds setting links" to found
+# native HOSTS OPERATION SIZE ALGORITHM:SEGMENT LINKS: "seconds setting links" of Open MPI; onebit takes least time beside it
 native() {
-    local hosts=$1 operation=$2 setting=$3 links=$4 repetitions=$5 options sizes=() each
-    shift 5
-    for each; do sizes+=("$(bytes "$each")"); done
-    read -ra options <<<"$(forced "$operation" "$setting" "$links")"
-    job "$hosts" "${options[@]}" "$build/bin/mpi-collectives" "$operation" "$repetitions" "${sizes[@]}" || return 1
-    sed "s/$/ $setting $links/" "$out/run.log" >>"$out/found"
+    job "$1" "$2" "$3" onebit --mca coll_tuned_use_dynamic_rules 1 --mca "coll_tuned_$2_algorithm" "${4%:*}" \
+        --mca "coll_tuned_$2_algorithm_segmentsize" "${4#*:}" --mca btl_tcp_links "$5" | awk -v setting="$4 $5" '{ print $3, setting }'
 }
 
-best() { # SIZE: seconds, setting, links of what is fastest in found
-    awk -v size="$(bytes "$1")" '$1 == size && NF == 4 { print $2, $3, $4 }' "$out/found" | LC_ALL=C sort -g | head -n 1
-}
-
-# search HOSTS OPERATION SIZE...
+# search HOSTS OPERATION SIZE: "seconds setting links" of what is fastest, nothing if there was no time
 search() {
-    local hosts=$1 operation=$2 setting size seconds winner links
-    shift 2
-    : >"$out/found"
-    [ "${SEARCH:-yes}" != no ] || return 0
-    for setting in $(searched "$operation"); do
-        [ $((SECONDS - begin)) -lt "$last" ] || return 0
-        native "$hosts" "$operation" "$setting" 1 3 "$@"
+    local setting links found=""
+    best() { LC_ALL=C sort -g <<<"$found" | awk 'NF == 3 { print $2, $3; exit }'; }
+    [ "${SEARCH:-yes}" != no ] && [ $((SECONDS - begin)) -lt "$last" ] || return 0
+    for setting in $(searched "$2"); do
+        found+=$(native "$@" "$setting" 1)$'\n'
     done
-    for size; do
-        [ $((SECONDS - begin)) -lt "$last" ] || return 0
-        read -r seconds winner links <<<"$(best "$size")"
-        [ -n "$winner" ] || continue
-        for links in 2 4; do native "$hosts" "$operation" "$winner" $links 3 "$size"; done
-        read -r seconds winner links <<<"$(best "$size")"
-        awk -v size="$(bytes "$size")" '$1 != size' "$out/found" >"$out/others"
-        mv "$out/others" "$out/found"
-        native "$hosts" "$operation" "$winner" "$links" 7 "$size"
+    read -r setting _ <<<"$(best)"
+    for links in 2 4; do
+        found+=$(native "$@" "$setting" $links)$'\n'
     done
+    read -r setting links <<<"$(best)"
+    native "$@" "$setting" "$links"
 }
 
 one() { # HOSTS RATE OPERATION SIZE
-    local seconds codec mpi least=- setting=- links
-    job "$1" "$build/bin/thinwire" bench "$3" --codec "$codecs" --min "$4" --max "$4" --json "$out/run.json" || return 1
-    read -r least setting links <<<"$(best "$4")"
+    local seconds codec mpi least setting links all
+    read -r least setting links <<<"$(search "$1" "$3" "$4")"
     if [ -n "$least" ]; then
         setting="algorithm ${setting%:*}, segment ${setting#*:}, links $links"
         setting=${setting/algorithm 0, segment 0/default algorithm}
     else
         least=- setting="not searched"
     fi
-    rows "$out/run.json" | while IFS=$'\t' read -r codec seconds mpi; do
+    all=$(job "$1" "$3" "$4" "$codecs") || return 1
+    while IFS=$'\t' read -r codec seconds mpi; do
         printf '%s\t' "$1" "$2" "$3" "$4" "$codec" "$mpi" "$least" "$setting"
         echo "$seconds"
-    done | tee -a "$out/netlab.tsv"
+    done <<<"$all" | tee -a "$out/netlab.tsv"
 }
 
 : >"$out/netlab.tsv"
@@ -135,8 +108,6 @@ for each in "${labs[@]}"; do
     IFS=: read -r hosts rate sizes operations <<<"$each"
     "$lab" up "$hosts" "$rate" || exit $?
     for operation in ${operations//,/ }; do
-        # shellcheck disable=SC2086  # a list
-        search "$hosts" "$operation" ${sizes//,/ }
         for size in ${sizes//,/ }; do
             one "$hosts" "$rate" "$operation" "$size" || echo "$each: $operation $size failed" >&2
         done
@@ -144,7 +115,7 @@ for each in "${labs[@]}"; do
     "$lab" down
     echo "$each: $((SECONDS - begin)) s so far" >&2
 done
-rm -f "$out"/run.{json,log,err} "$out/found"
+rm -f "$out"/run.{json,log,err}
 
 # The bound: bytes that one link must carry, less what the token bucket lets through at once. One line for each
 # row of the lab, in ms and, in brackets, bound / time; the same for gnuplot.
@@ -193,7 +164,6 @@ cat "$out/netlab.md"
 
 if ! command -v gnuplot >/dev/null; then
     echo "no gnuplot (Debian, Ubuntu: gnuplot-nox); the table is in $out/netlab.md" >&2
-    echo "$((SECONDS - begin)) seconds in all"
     exit 0
 fi
 # A group of bars for each row of the lab: Open MPI, the best found, and the codecs.
