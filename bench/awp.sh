@@ -11,20 +11,18 @@
 # vgg-cifar. About 45 minutes on two cores; --quick: one batch size on faster links, 5 minutes.
 # Environment: RATE (100mbit; --quick: 500mbit), UPDATE (sharded; root: the arrangement of S0), SEEDS (1), AWP
 # (awp, with its defaults).
-# shellcheck disable=SC1091  # the environment of the tests
+# shellcheck disable=SC1091,SC2154  # common.bash and what it sets
 set -u
-if [ $# -lt 3 ] || [ ! -x "$1/bin/thinwire-train" ] || [ "${4---quick}" != --quick ]; then
-    echo "usage: [RATE=100mbit] [UPDATE=sharded] [SEEDS=1] [AWP=awp] bench/awp.sh BUILD_DIR CIFAR10_DIR OUT_DIR [--quick]" >&2
-    exit 2
-fi
-bench=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "$1" && pwd) && data=$(cd "$2" && pwd) && mkdir -p "$3" && out=$(cd "$3" && pwd) || exit 1
-quick=${4-} begin=$SECONDS
-rate=${RATE:-$([ -n "$quick" ] && echo 500mbit || echo 100mbit)} update=${UPDATE:-sharded} seeds=${SEEDS:-1} awp=${AWP:-awp}
-. "$bench/../tests/environment.sh"
-export OMP_NUM_THREADS=1 THINWIRE_THREADS=1 NETLAB_NAME=awp
-trap '"$bench/netlab.sh" down' EXIT
-trap 'exit 1' INT TERM
+. "$(dirname "$0")/common.bash"
+folders "${1-}" "${3-}"
+data=$(cd "$2" && pwd) || exit 1
+quick=${4-} rate=100mbit
+case $quick in
+    "") ;;
+    --quick) rate=500mbit ;;
+    *) usage ;;
+esac
+rate=${RATE:-$rate} update=${UPDATE:-sharded} seeds=${SEEDS:-1} awp=${AWP:-awp}
 
 # Model, batch, rate, test error that ends a run, and what AWP gained in S0 on x86 with its batch of the same rank, in
 # percent (section V-B to V-D; its averages do not follow from them).
@@ -41,18 +39,12 @@ resnet-20 256 0.03 65 4.94'
 if [[ $awp == *:* ]]; then more=$awp,; else more=$awp:; fi
 policies="32:fp32 8:bitpack:1 16:bitpack:2 24:bitpack:3 awp:$awp awp16:${more}first=16 tree8:${more}byte=tree8"
 
-hosts() { "$bench/netlab.sh" status | grep -q hosts || "$bench/netlab.sh" up 4 "$rate" >&2; }
-
+up=
 train() { # NAME MODEL ARG...
     local name=$1 model=$2
     shift 2
-    [ ! -s "$out/$name.json" ] || return 0
-    hosts || exit 1
-    echo "$name" >&2
-    "$bench/netlab.sh" mpirun 4 -- -x OMP_NUM_THREADS -x THINWIRE_THREADS "$build/bin/thinwire-train" --model "$model" \
-        --data "cifar10:$data" --update "$update" "$@" --json "$out/$name.part" </dev/null >"$out/$name.log" 2>&1 ||
-        { tail -n 2 "$out/$name.log" >&2; exit 1; }
-    mv "$out/$name.part" "$out/$name.json"
+    [ -n "$up" ] || [ -s "$out/$name.json" ] || { lab_up 4 "$rate"; up=yes; }
+    once "$name" on_hosts 4 "$build/bin/thinwire-train" --model "$model" --data "cifar10:$data" --update "$update" "$@" || exit 1
 }
 
 # Policies take turns, so that a machine that slows down slows all of them down.
@@ -67,8 +59,6 @@ done
 for policy in 32:fp32 awp:"$awp"; do
     train "profile-${policy%%:*}" vgg-cifar --batch 64 --steps 60 --no-overlap --profile --codec "weight=${policy#*:}"
 done
-"$bench/netlab.sh" down
-
 # model batch policy seed: "reached" seconds steps kB, and of every test "test" seconds error.
 while read -r model batch _; do
     for policy in $policies; do
@@ -144,10 +134,6 @@ profile() { # NAME
 } >>"$out/awp.md"
 cat "$out/awp.md"
 
-if ! command -v gnuplot >/dev/null; then
-    echo "no gnuplot (Debian, Ubuntu: gnuplot-nox); the table is in $out/awp.md" >&2
-    exit 0
-fi
 # Figure 3: the error over time of the first network, one panel for each batch size, of the first seed.
 awk -v seed="${seeds%% *}" '
 NR == 1 { model = $1 }
@@ -156,38 +142,29 @@ $1 == model && $4 == seed && $5 == "test" {
     print $6, $7
 }' "$out/awp.txt" >"$out/figure3.dat"
 panels=$(awk 'NR == 1 { model = $1 } $1 == model { print $2 }' <<<"$runs" | paste -s -d ' ')
-gnuplot <<GNUPLOT || exit 1
-load '$bench/palette.gnuplot'
-set terminal svg size $((420 * $(wc -w <<<"$panels"))),460 font 'sans,12' background '#ffffff'
-set output '$out/figure3.svg'
-set multiplot layout 1,$(wc -w <<<"$panels")
+number=$(wc -w <<<"$panels")
+draw figure3 "$((420 * number)),460" <<GNUPLOT
+set multiplot layout 1,$number
 set xlabel 'seconds'
 set ylabel 'test error, %'
 set key below
-set grid ytics lc rgb '#dddddd'
-lines = '"32 bits" "8 bits" "16 bits" "24 bits" "AWP" "AWP from 16 bits" "AWP from tree8"'
-do for [p=1:$(wc -w <<<"$panels")] {
+do for [p=1:$number] {
     set title '$(head -n 1 <<<"$runs" | cut -d ' ' -f 1), batch '.word('$panels', p)
-    plot for [i=0:6] '$out/figure3.dat' index 7*(p-1)+i using 1:2 with lines lw 2 lc rgb colour(word(lines, i+1)) title columnheader(1)
+    plot for [i=7*(p-1):7*p-1] '$out/figure3.dat' index i using 1:2 with lines lw 2 title columnheader(1)
 }
 unset multiplot
 GNUPLOT
-gnuplot <<GNUPLOT || exit 1
-load '$bench/palette.gnuplot'
-set terminal svg size 900,430 font 'sans,12' background '#ffffff'
-set output '$out/figure4.svg'
+draw figure4 900,430 <<GNUPLOT
 set title 'Seconds to the threshold, of those with 32 bits; 4 hosts at $rate'
 set style data histogram
 set style histogram clustered gap 1
 set style fill solid
 set yrange [0:*]
 set xtics rotate by -30
-set grid ytics lc rgb '#dddddd'
 set key outside top center horizontal
 set datafile missing '?'
-plot '$out/figure4.dat' using 2:xtic(1) lc rgb colour('oracle') title 'oracle', '' using 3 lc rgb colour('AWP') title 'AWP', \
-     '' using 4 lc rgb colour('AWP from 16 bits') title 'AWP from 16 bits', \
-     '' using 5 lc rgb colour('AWP from tree8') title 'AWP from tree8', \
-     1 with lines dt 2 lc rgb colour('32 bits') title '32 bits'
+plot '$out/figure4.dat' using 2:xtic(1) lc rgb '#1f5fa8' title 'oracle', '' using 3 lc rgb '#c8641e' title 'AWP', \
+     '' using 4 lc rgb '#2e8540' title 'AWP from 16 bits', \
+     '' using 5 lc rgb '#7b3f9e' title 'AWP from tree8', \
+     1 with lines dt 2 lc rgb '#888888' title '32 bits'
 GNUPLOT
-echo "figures: $out/figure3.svg, $out/figure4.svg; $((SECONDS - begin)) seconds in all"
