@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * scaling/errors.h - how far predicted steps are from measured ones: of steps of three networks by
- * three codecs on emulated hosts, bench/validate-scale.sh (docs/performance.md, "Scaling studies").
+ * three codecs on emulated hosts, bench/validate.sh (docs/performance.md, "Scaling studies").
  */
 #ifndef SCALING_ERRORS_H
 #define SCALING_ERRORS_H
