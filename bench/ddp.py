@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""PyTorch's DistributedDataParallel with the hooks of gloo, PowerSGD and thinwire: step times, and accuracies.
+"""PyTorch's DistributedDataParallel with the hooks of gloo, PowerSGD and thinwire: step times, accuracies, seconds.
 
     mpirun -n 4 python3 bench/ddp.py speed MODEL [--side N] [--batch N | --share PERCENT] [--bucket MB] [--seconds S]
-                                          [--json FILE]
-    mpirun -n 4 python3 bench/ddp.py accuracy mnist|cifar10 FOLDER [--seeds N...] [--epochs N] [--json FILE]
-    either: [--ways NAME,...]
+    mpirun -n 4 python3 bench/ddp.py accuracy mnist|cifar10 FOLDER [--seeds N...] [--epochs N]
+    mpirun -n 4 python3 bench/ddp.py until FOLDER [--seeds N...]
+    each: [--ways NAME,...] [--json FILE]
 
 speed: MODEL (resnet18, alexnet) on random images of side N (64), all ways in turns as thinwire-bench-ddp does it. --share
 takes the largest batch with which an exchange of all gradients by gloo, alone, is that much of it and computing together.
 accuracy: test error after so many epochs (mnist 3, cifar10 30) for each seed, the same learning rate for all ways: a network
-of 5 layers for mnist (60,000 images), one of convolutions for the subset of cifar10 (4,000). bench/ddp.sh runs both on
-emulated hosts. Needs torch with gloo, and the library: THINWIRE_LIBRARY, PYTHONPATH=python.
+of 5 layers for mnist (60,000 images), one of convolutions for the subset of cifar10 (4,000).
+until: seconds of training, tests left out, until a test error of 15 % on MNIST, by gloo unless --ways says more: what
+`thinwire-train --model mlp --batch 500 --epochs 2 --eval-every 10 --until 'error<=15%'` does, with the recipe of its model
+file.
+bench/ddp.sh runs them on emulated hosts. Needs torch with gloo, and the library: THINWIRE_LIBRARY, PYTHONPATH=python.
 """
 import argparse
 import functools
@@ -19,6 +22,7 @@ import gzip
 import json
 import os
 import statistics
+import sys
 import time
 
 import torch
@@ -30,6 +34,9 @@ from torch.nn.parallel import DistributedDataParallel
 
 import thinwire.torch
 from thinwire import bench_ddp
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import pytorch  # noqa: E402  # of this folder
 
 
 # ---- ways ----------------------------------------------------------------------------------------
@@ -190,6 +197,66 @@ def accuracy(given):
     return {"task": given.task, "epochs": epochs, "seeds": given.seeds, "ranks": dist.get_world_size(), "errors": errors}
 
 
+# ---- seconds to a test error ---------------------------------------------------------------------
+
+
+def limit_rows(net, most):
+    with torch.no_grad():
+        for layer in net.modules():
+            if isinstance(layer, nn.Linear):
+                layer.weight.mul_((most / layer.weight.norm(dim=1, keepdim=True)).clamp(max=1.0))
+
+
+def reach(wrap, config, data, seed):
+    """Steps until the error is reached or two epochs are over, and their seconds on the slowest rank."""
+    (images, labels), test = data
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    torch.manual_seed(seed)
+    net = pytorch.torch_models.Net(config)
+    for layer in net.modules():
+        if isinstance(layer, nn.Linear):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+    model, hook = wrap(net)
+    optimizer = pytorch.optimizer_of(config, net, config["training"]["batch"], False)
+    schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.99)
+    drawn = torch.Generator().manual_seed(seed)
+    torch.manual_seed(1000 * seed + rank)  # masks of dropout
+    count, seconds, wrong = len(labels) // 500, 0.0, 100.0
+    for step in range(2 * count):
+        if step % count == 0:
+            order = torch.randperm(len(labels), generator=drawn)
+        begin = time.perf_counter()
+        mine = order[step % count * 500 : (step % count + 1) * 500][rank::ranks]
+        optimizer.zero_grad(set_to_none=True)
+        cross_entropy(model(images[mine]), labels[mine]).backward()
+        optimizer.step()
+        limit_rows(net, config["training"]["max_norm"])
+        seconds += time.perf_counter() - begin
+        if (step + 1) % count == 0:
+            schedule.step()
+        if (step + 1) % 10 == 0:
+            wrong = error(net, test)
+            if wrong <= 15:
+                break
+            net.train()
+            dist.barrier()
+    if hook is not None:
+        hook.free()
+    return {"reached": wrong <= 15, "steps": step + 1, "seconds": bench_ddp.slowest([seconds])[0]}
+
+
+def until(given):
+    config = pytorch.config_of("mlp")
+    data = [(images + 0.13, labels) for images, labels in (mnist(given.folder, part) for part in ("train", "test"))]
+    found = {way: [reach(wrap, config, data, seed) for seed in given.seeds] for way, wrap in given.chosen.items()}
+    if dist.get_rank() == 0:
+        for way, runs in found.items():
+            print("%-15s  %s" % (way, ", ".join("%.1f s (%d steps%s)" % (
+                run["seconds"], run["steps"], "" if run["reached"] else ", not reached") for run in runs)))
+    return {"ranks": dist.get_world_size(), "seeds": given.seeds, "runs": found}
+
+
 # ---- all -----------------------------------------------------------------------------------------
 
 
@@ -209,12 +276,15 @@ def arguments():
     other.add_argument("folder")
     other.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     other.add_argument("--epochs", type=int, default=0)
-    for each in (one, other):
+    third = tasks.add_parser("until")
+    third.add_argument("folder")
+    third.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    for each in (one, other, third):
         each.add_argument("--ways", help="some of: " + ", ".join(ways(0)))
         each.add_argument("--json")
     given = parser.parse_args()
     every = ways(2, **bench_ddp.buckets(given.bucket)) if given.what == "speed" else ways(100)
-    wanted = given.ways.split(",") if given.ways else list(every)
+    wanted = given.ways.split(",") if given.ways else ["gloo fp32"] if given.what == "until" else list(every)
     if not set(wanted) <= set(every):
         parser.error("--ways: there are %s" % ", ".join(every))
     given.chosen = {way: wrap for way, wrap in every.items() if way in wanted}
@@ -225,7 +295,7 @@ def main():
     given = arguments()
     thinwire.torch.init_process_group()
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
-    found = speed(given) if given.what == "speed" else accuracy(given)
+    found = {"speed": speed, "accuracy": accuracy, "until": until}[given.what](given)
     if given.json and dist.get_rank() == 0:
         with open(given.json, "w", encoding="utf-8") as stream:
             json.dump({"torch": torch.__version__, "build": thinwire.build, **found}, stream, indent=2)

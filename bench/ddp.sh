@@ -1,76 +1,66 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# ddp.sh BUILD_DIR DATA_DIR OUT_DIR [speed|accuracy...] - PyTorch's DDP with the hooks of gloo, PowerSGD and thinwire.
+# ddp.sh BUILD_DIR DATA_DIR OUT_DIR [PART...] - PyTorch's DDP with the hooks of gloo, PowerSGD and thinwire.
 #
-# speed (as root): step times on 4 emulated hosts. At 1 Gbit/s resnet18 and alexnet, each with batches with which
-# exchange is 75 % and 40 % of a step of gloo; at 100 Mbit/s resnet18 with the same batch as in the first. About half an
-# hour.
-# accuracy: test errors on MNIST and the subset of CIFAR-10 in DATA_DIR/mnist and DATA_DIR/cifar10, 4 ranks, 3
-# seeds. About two hours. Without one of them both. bench/ddp.py has the details. Each run leaves OUT_DIR/NAME.txt and
-# NAME.json; one that is there is not repeated.
+# Parts (default: all), which bench/ddp.py describes, with one thread a rank; DATA_DIR holds mnist/ and cifar10/:
+#     speed     step times on 4 emulated hosts (as root). At 1 Gbit/s resnet18 and alexnet, each with batches with which
+#               exchange is 75 % and 40 % of a step of gloo; at 100 Mbit/s resnet18 with the first batch (30 minutes)
+#     accuracy  test errors on MNIST and the subset of CIFAR-10, 4 ranks of this machine (2 hours)
+#     until     seconds to an error on MNIST by gloo, 4 emulated hosts at 100 Mbit/s (as root; 5 minutes)
+# Each run leaves OUT_DIR/NAME.log and NAME.json; one that is there is not repeated.
 # Environment: PYTHON (BUILD_DIR/torch/bin/python, which ./quickstart check --apps makes), with torch; SECONDS_EACH
-# (300) of each run of speed; SEEDS ("1 2 3"). The ranks of all hosts share this machine's cores, which must be idle
-# otherwise; one thread each.
+# (300) of each run of speed; SEEDS ("1 2 3"). All ranks share this machine's cores, which must be idle otherwise.
+# shellcheck disable=SC1091,SC2154  # common.bash and what it sets
 set -u
-if [ $# -lt 3 ] || [ ! -e "$1/lib/libthinwire.so" ]; then
-    echo "usage: bench/ddp.sh BUILD_DIR DATA_DIR OUT_DIR [speed|accuracy...]" >&2
-    exit 2
-fi
-build=$(cd "$1" && pwd) && data=$(cd "$2" && pwd) && mkdir -p "$3" && out=$(cd "$3" && pwd) || exit 1
+. "$(dirname "$0")/common.bash"
+folders "${1-}" "${3-}"
+data=$(cd "$2" && pwd) || exit 1
 shift 3
-[ $# -gt 0 ] || set -- speed accuracy
-here=$(cd "$(dirname "$0")" && pwd)
-lab=$here/netlab.sh
 python=${PYTHON:-$build/torch/bin/python}
 "$python" -c 'import torch' || exit 1
-# shellcheck source=tests/environment.sh
-. "$here/../tests/environment.sh"
-export NETLAB_NAME=${NETLAB_NAME:-twddp} OMP_NUM_THREADS=1 THINWIRE_THREADS=1
-export THINWIRE_LIBRARY=$build/lib/libthinwire.so PYTHONPATH=$here/../python PYTHONDONTWRITEBYTECODE=1
-trap '"$lab" down >/dev/null 2>&1' EXIT
-trap 'exit 1' INT TERM
+export THINWIRE_LIBRARY=$build/lib/libthinwire.so PYTHONPATH=$bench/../python PYTHONDONTWRITEBYTECODE=1
+read -ra seeds <<<"${SEEDS:-1 2 3}"
 
-# kept NAME COMMAND...: its output in NAME.txt, unless there is NAME.json.
-kept() {
-    local name=$1
-    shift
-    [ -s "$out/$name.json" ] || "$@" --json "$out/$name.json" </dev/null >"$out/$name.txt" 2>"$out/$name.log" ||
-        { tail -n 5 "$out/$name.log" >&2; return 1; }
-    echo "$name:"
-    cat "$out/$name.txt"
+run() { # NAME COMMAND...
+    once "$@" || exit 1
+    echo "$1:"
+    cat "$out/$1.log"
 }
 
-hosts() { # ARGUMENT... of ddp.py, a rank on each host
-    unset OMPI_MCA_btl OMPI_MCA_pml # the lab's
-    "$lab" mpirun 4 -- -x OMP_NUM_THREADS -x THINWIRE_THREADS -x THINWIRE_LIBRARY -x PYTHONPATH -x PYTHONDONTWRITEBYTECODE \
-        -x GLOO_SOCKET_IFNAME=eth0 -x MASTER_ADDR=10.77.0.1 "$python" "$here/ddp.py" "$@"
+hosts() { # NAME ARGUMENT... of ddp.py, a rank on each host
+    run "$1" on_hosts 4 -x THINWIRE_LIBRARY -x PYTHONPATH -x PYTHONDONTWRITEBYTECODE -x GLOO_SOCKET_IFNAME=eth0 \
+        -x MASTER_ADDR=10.77.0.1 "$python" "$bench/ddp.py" "${@:2}"
 }
 
-speed() {
-    local model share batch seconds=${SECONDS_EACH:-300}
-    "$lab" up 4 1gbit || return
+part_speed() {
+    local model share seconds=${SECONDS_EACH:-300}
+    lab_up 4 1gbit
     for model in resnet18 alexnet; do
         for share in 75 40; do
-            kept "$model-1gbit-$share" hosts speed $model --share $share --seconds "$seconds" || return
+            hosts "$model-1gbit-$share" speed $model --share $share --seconds "$seconds"
         done
     done
-    batch=$(sed -n 's/^ *"batch": \([0-9]*\).*/\1/p' "$out/resnet18-1gbit-75.json")
-    "$lab" rate 100mbit && kept resnet18-100mbit hosts speed resnet18 --batch "$batch" --seconds "$seconds"
-    "$lab" down
+    "$bench/netlab.sh" rate 100mbit
+    hosts resnet18-100mbit speed resnet18 --batch "$(value batch resnet18-1gbit-75)" --seconds "$seconds"
+    lab_down
 }
 
-accuracy() {
+part_accuracy() {
     local task
     for task in mnist cifar10; do
-        # shellcheck disable=SC2086  # a list of words
-        kept "accuracy-$task" env GLOO_SOCKET_IFNAME=lo MASTER_ADDR=127.0.0.1 "${MPIRUN:-mpirun}" -n 4 "$python" "$here/ddp.py" \
-            accuracy $task "$data/$task" --seeds ${SEEDS:-1 2 3} || return
+        run "accuracy-$task" env GLOO_SOCKET_IFNAME=lo MASTER_ADDR=127.0.0.1 "${MPIRUN:-mpirun}" -n 4 "$python" "$bench/ddp.py" \
+            accuracy $task "$data/$task" --seeds "${seeds[@]}"
     done
 }
 
-for what; do
-    case $what in
-        speed | accuracy) "$what" || exit 1 ;;
-        *) echo "ddp.sh: no part '$what'" >&2; exit 2 ;;
-    esac
+part_until() {
+    lab_up 4 100mbit
+    hosts until until "$data/mnist" --seeds "${seeds[@]}"
+    lab_down
+}
+
+[ $# -gt 0 ] || set -- speed accuracy until
+for part; do
+    declare -F "part_$part" >/dev/null || fail "no part '$part'; accepted: speed accuracy until"
+    "part_$part"
 done

@@ -3,57 +3,19 @@
 # training.sh BUILD_DIR OUT_DIR [PART...] - how fast thinwire-train trains convolutional networks.
 #
 # Parts (default: all), with about how long they take on two cores:
-#     pytorch      one process beside PyTorch on the CPU, five models                 (15 minutes)
-#     ddp          two processes beside PyTorch DDP with gloo, alexnet-s0             (5 minutes)
 #     netlab       4 emulated hosts: data parallel and hybrid, six ways each          (20 minutes; root)
 #     schemes      schemes a, b and c on 2, 4 and 8 ranks of one machine              (5 minutes)
-#     statistics   resnet-20 with local, adaptive and global statistics on 4 hosts    (5 minutes; root)
+#     statistics   resnet-20 with local and global statistics on 4 hosts              (5 minutes; root)
 # Every run leaves a JSON file in OUT_DIR, and what has one is not run again: the script may be stopped and
-# started. OUT_DIR/training.md gets the tables. PYTHON names a Python with torch for the first two parts.
+# started. OUT_DIR/training.md gets the tables. bench/pytorch.py compares with PyTorch.
+# shellcheck disable=SC1091,SC2154  # common.bash and what it sets
 set -u
-if [ $# -lt 2 ] || [ ! -x "$1/bin/thinwire-train" ]; then
-    echo "usage: [PYTHON=python3] bench/training.sh BUILD_DIR OUT_DIR [pytorch|ddp|netlab|schemes|statistics...]" >&2
-    exit 2
-fi
-build=$(cd "$1" && pwd) && mkdir -p "$2" && out=$(cd "$2" && pwd) || exit 1
+. "$(dirname "$0")/common.bash"
+folders "${1-}" "${2-}"
 shift 2
-parts=${*:-pytorch ddp netlab schemes statistics}
-here=$(cd "$(dirname "$0")" && pwd)
-. "$here/../tests/environment.sh"
 train=$build/bin/thinwire-train
-export NETLAB_NAME=${NETLAB_NAME:-twtrain} THINWIRE_THREADS=1 OMP_NUM_THREADS=1
-trap '"$here/netlab.sh" down >/dev/null 2>&1' EXIT
-trap 'exit 1' INT TERM
 
-# value KEY NAME: a number at the top level of a run's JSON.
-value() { awk -F '": ' -v key="  \"$1" '$1 == key { gsub(/[",]/, "", $2); print $2; exit }' "$out/$2.json" 2>/dev/null; }
-
-# run NAME COMMAND...: once; the JSON appears whole or not at all.
-run() {
-    local name=$1
-    shift
-    [ ! -s "$out/$name.json" ] || return 0
-    echo "$name" >&2
-    timeout 900 "$@" --json "$out/$name.json" </dev/null >"$out/$name.log" 2>&1 ||
-        { tail -n 3 "$out/$name.log" >&2; return 1; }
-}
-
-on_hosts() { # NAME HOSTS ARG...
-    local name=$1 hosts=$2
-    shift 2
-    run "$name" "$here/netlab.sh" mpirun "$hosts" -- -x THINWIRE_THREADS -x OMP_NUM_THREADS "$train" "$@"
-}
-
-on_ranks() { # NAME RANKS ARG...
-    local name=$1 ranks=$2
-    shift 2
-    run "$name" "${MPIRUN:-mpirun}" -n "$ranks" "$train" "$@"
-}
-
-lab() { # HOSTS RATE: one that is up changes its rate
-    "$here/netlab.sh" down >/dev/null 2>&1
-    "$here/netlab.sh" up "$1" "$2" >/dev/null
-}
+train_on_hosts() { once "$1" on_hosts 4 "$train" "${@:2}"; } # NAME ARG...
 
 row() { # LABEL NAME REFERENCE: seconds, exposed share, bytes, times faster than the reference
     awk -v label="$1" -v s="$(value step_seconds "$2")" -v e="$(value exposed_share "$2")" \
@@ -63,44 +25,18 @@ row() { # LABEL NAME REFERENCE: seconds, exposed share, bytes, times faster than
             (r == "" ? "-" : sprintf("%.2f", r / s)) }'
 }
 
-# ---- beside PyTorch -----------------------------------------------------------------------------
-
-part_pytorch() {
-    ROUNDS=${ROUNDS:-3} "$here/training-speed.sh" "$build" "$out/pytorch" mlp resnet-20 alexnet-s0 vgg-a resnet-34 >&2 || return
-    echo "## One process beside PyTorch"
-    echo
-    cat "$out/pytorch/training-speed.md"
-}
-
-part_ddp() {
-    local scheme common=(--model alexnet-s0 --data random:224x224x3,200,n=64,test=1 --batch 16 --steps 3)
-    ROUNDS=${ROUNDS:-3} TRAIN_OPTIONS="--scheme c" "$here/training-speed.sh" "$build" "$out/ddp" alexnet-s0@2 >&2 || return
-    # Bytes as between two machines: inside one, float32 passes through memory.
-    for scheme in c data; do
-        THINWIRE_NODE_RANKS=1 on_ranks "ddp-bytes-$scheme" 2 "${common[@]}" --scheme $scheme
-    done
-    echo "## Two processes beside PyTorch DDP, alexnet-s0, global batch 16, hybrid"
-    echo
-    cat "$out/ddp/training-speed.md"
-    echo
-    awk -v h="$(value bytes_sent_per_step ddp-bytes-c)" -v d="$(value bytes_sent_per_step ddp-bytes-data)" \
-        'BEGIN { printf "Bytes per step and rank: data parallel %.2f MB, hybrid %.2f MB, %.1f times fewer.\n", d / 1e6, h / 1e6, (h > 0 ? d / h : 0) }'
-}
-
-# ---- emulated hosts -----------------------------------------------------------------------------
-
 # six MODEL DATA BATCH RATE STEPS_OF_THE_SLOW
 six() {
     local model=$1 data=$2 batch=$3 rate=$4 slow=$5 name=$1-$4 common
     common=(--model "$model" --data "$data" --batch "$batch")
-    lab 4 "$rate" || return 1
-    on_hosts "$name-mpi" 4 "${common[@]}" --codec mpi --steps "$slow"
-    on_hosts "$name-fp32" 4 "${common[@]}" --steps "$slow"
-    on_hosts "$name-tree8" 4 "${common[@]}" --codec tree8 --steps "$slow"
-    on_hosts "$name-c-fp32" 4 "${common[@]}" --scheme c --steps 6
-    on_hosts "$name-c-tree8" 4 "${common[@]}" --scheme c --codec tree8 --steps 6
-    on_hosts "$name-c-onebit" 4 "${common[@]}" --scheme c --codec act=tree8,grad=onebit --steps 6
-    "$here/netlab.sh" down >/dev/null
+    lab_up 4 "$rate"
+    train_on_hosts "$name-mpi" "${common[@]}" --codec mpi --steps "$slow"
+    train_on_hosts "$name-fp32" "${common[@]}" --steps "$slow"
+    train_on_hosts "$name-tree8" "${common[@]}" --codec tree8 --steps "$slow"
+    train_on_hosts "$name-c-fp32" "${common[@]}" --scheme c --steps 6
+    train_on_hosts "$name-c-tree8" "${common[@]}" --scheme c --codec tree8 --steps 6
+    train_on_hosts "$name-c-onebit" "${common[@]}" --scheme c --codec act=tree8,grad=onebit --steps 6
+    lab_down
     echo
     echo "$model, global batch $batch, 4 hosts at $rate:"
     echo
@@ -121,14 +57,12 @@ part_netlab() {
     six vgg-a random:224x224x3,200,n=64,test=1 16 1gbit 2
 }
 
-# ---- schemes ------------------------------------------------------------------------------------
-
 part_schemes() {
     local ranks scheme name turn
     for turn in 1 2 3; do
         for ranks in 2 4 8; do
             for scheme in a b c; do
-                THINWIRE_NODE_RANKS=1 on_ranks "scheme-$scheme-$ranks-$turn" $ranks --model alexnet-s0 \
+                THINWIRE_NODE_RANKS=1 once "scheme-$scheme-$ranks-$turn" on_ranks $ranks "$train" --model alexnet-s0 \
                     --data random:224x224x3,200,n=64,test=1 --batch $((4 * ranks)) --scheme $scheme --steps 5
             done
         done
@@ -151,18 +85,16 @@ part_schemes() {
     done
 }
 
-# ---- batch statistics ---------------------------------------------------------------------------
-
 part_statistics() {
     local turn mode
-    lab 4 1gbit || return 1
+    lab_up 4 1gbit
     for turn in 1 2 3; do
         for mode in local global; do
-            on_hosts "statistics-$mode-$turn" 4 --model resnet-20 --data random:32x32x3,10,n=2048,test=1 --batch 128 \
+            train_on_hosts "statistics-$mode-$turn" --model resnet-20 --data random:32x32x3,10,n=2048,test=1 --batch 128 \
                 --bn $mode --steps 14
         done
     done
-    "$here/netlab.sh" down >/dev/null
+    lab_down
     echo "## Batch statistics, resnet-20, global batch 128, 4 hosts at 1gbit"
     echo
     echo "| turn | local, images/s | global | global / local |"
@@ -175,10 +107,11 @@ part_statistics() {
 
 {
     echo "# Training, $(date -u +%F), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(getconf _NPROCESSORS_ONLN) cores"
-    for part in $parts; do
-        case $part in
-            pytorch | ddp | netlab | schemes | statistics) echo; "part_$part" ;;
-            *) echo "training.sh: no part '$part'; accepted: pytorch ddp netlab schemes statistics" >&2; exit 2 ;;
-        esac
+    for part in "${@:-netlab schemes statistics}"; do
+        for one in $part; do
+            declare -F "part_$one" >/dev/null || fail "no part '$one'; accepted: netlab schemes statistics"
+            echo
+            "part_$one"
+        done
     done
 } | tee "$out/training.md"

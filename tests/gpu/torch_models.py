@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Images per second of a model of thinwire-train by PyTorch: the same layers, in float32 without TF32 and by
-deterministic algorithms, on random images that lie in the device's memory.
+deterministic algorithms, on random images that lie in the device's memory. bench/ makes its networks by it, too.
 
     thinwire-train --show-model MODEL | tests/gpu/torch_models.py BATCH [STEPS]
 """
@@ -11,6 +11,8 @@ import time
 
 import torch
 import torch.nn.functional as F
+
+ACTIVATIONS = {"linear": lambda x: x, "logistic": torch.sigmoid, "relu": F.relu}
 
 
 def parse(text):
@@ -61,7 +63,7 @@ class Net(torch.nn.Module):
         self.plan = []  # (kind, layer, module or None)
         defaults = config.get("defaults", {})
         shape = (config["input"]["channels"], config["input"]["height"], config["input"]["width"])
-        shapes, last = {}, None
+        shapes = {}
         layers = [dict(defaults.get(l["type"], {}), **l) for l in config["layers"]]
         for l in layers:
             module = None
@@ -114,11 +116,11 @@ class Net(torch.nn.Module):
             elif kind == "lrn":
                 x = F.local_response_norm(x, l["size"], l["scale"], l["power"], l["k"])
             elif kind == "dropout":
-                x = F.dropout(x, l["rate"])
+                x = F.dropout(x, l["rate"], self.training)
             elif kind == "add":
                 x = x + self.shortcut(results[l["with"]], x)
-            if l.get("activation", "linear") == "relu" and l["name"] != self.last:
-                x = F.relu(x)
+            if l["name"] != self.last:
+                x = ACTIVATIONS[l.get("activation", "linear")](x)
             results[l["name"]] = x
         return x
 
