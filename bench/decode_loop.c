@@ -1,26 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * bench/decode_loop.c - what no loader can beat by much: libjpeg-turbo alone, decoding JPEG files from
- * memory into rows of RGB that are thrown away, and memcpy of the floats that batches of them would be.
+ * memory into rows of RGB that are thrown away; for loader.sh.
  *
  *     bin/decode-loop SECONDS SIDE FILE...
  *
  * One thread. A file is decoded at the smallest of 1/8, 1/4, 1/2 and 1 of its size whose shorter side is
- * not below SIDE. Prints "decode: X images/s" and "memcpy: Y images/s", of 3 x 224 x 224 floats each, in
- * processor time.
+ * not below SIDE. Prints "decode: X images/s", in processor time.
  */
 #include "config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include <jpeglib.h>
-
-enum {
-    VALUES  = 3 * 224 * 224,
-    TARGETS = 64
-}; /* images that memcpy writes one after the other: a batch */
 
 typedef struct file {
     unsigned char *bytes;
@@ -79,29 +72,6 @@ static void decode(const file_t *file, unsigned side, unsigned char *row)
     jpeg_destroy_decompress(&info);
 }
 
-static double measure_copies(double seconds)
-{
-    float *from   = calloc(VALUES, sizeof(*from)),
-          *to     = calloc((size_t)TARGETS * VALUES, sizeof(*to));
-    double start  = now();
-    size_t images = 0;
-
-    if (from == NULL || to == NULL) {
-        exit(1);
-    }
-    while (now() - start < seconds) {
-        for (int k = 0; k < TARGETS; k++) {
-            from[k] = (float)images;
-            memcpy(to + (size_t)k * VALUES, from, VALUES * sizeof(*from));
-        }
-        images += TARGETS;
-    }
-    start = (double)images / (now() - start) + 0.0 * (double)to[images % VALUES];
-    free(from);
-    free(to);
-    return start;
-}
-
 int main(int argc, char **argv)
 {
     const int      n = argc - 3;
@@ -130,7 +100,6 @@ int main(int argc, char **argv)
         images += (size_t)n;
     }
     printf("decode: %.0f images/s\n", (double)images / (now() - start));
-    printf("memcpy: %.0f images/s\n", measure_copies(atof(argv[1]) / 4.0));
     for (int i = 0; i < n; i++) {
         free(files[i].bytes);
     }

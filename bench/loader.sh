@@ -3,32 +3,28 @@
 # loader.sh BUILD_DIR PHOTOS_DIR OUT_DIR [PART...] - the tables of S2 in form, for the processor as the device.
 #
 # Parts (default: all):
-#     peers     images/s of one loader thread beside torchvision, DALI, libjpeg-turbo alone and memcpy
+#     peers     images/s of one loader thread beside torchvision, DALI and libjpeg-turbo alone
 #     states    images/s of the loader alone by threads and transfer index, for two lists of operations (S2, slide 26)
 #     training  share of the images/s of training without a loader, resnet-20 and alexnet-s0 (slides 26 to 28)
 #     tuner     what the tuner takes, beside every state measured for longer (slide 29)
 # PHOTOS_DIR has flowers/ and cc0-photos/, folders of JPEG files per class. PYTHON (python3) is one with torchvision and
 # nvidia-dali; what it does not have is left out. SECONDS_EACH (6) for each measurement, TURNS (3): of how many the
 # median counts, taken in turns. Tables go to standard output, JSON files to OUT_DIR. 20 minutes on two cores.
+# shellcheck disable=SC1091,SC2154  # common.bash and what it sets
 set -u
-if [ $# -lt 3 ] || [ ! -x "$1/bin/thinwire-train" ]; then
-    echo "usage: bench/loader.sh BUILD_DIR PHOTOS_DIR OUT_DIR [peers|states|training|tuner...]" >&2
-    exit 2
-fi
-build=$(cd "$1" && pwd) && photos=$(cd "$2" && pwd) && mkdir -p "$3" && out=$(cd "$3" && pwd) || exit 1
+. "$(dirname "$0")/common.bash"
+folders "${1-}" "${3-}"
+photos=$(cd "$2" && pwd) || exit 1
 shift 3
-here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=tests/environment.sh
-. "$here/../tests/environment.sh"
-export OMP_NUM_THREADS=1 XDG_CACHE_HOME=$out/cache
+export XDG_CACHE_HOME=$out/cache
 seconds=${SECONDS_EACH:-6} turns=${TURNS:-3}
 train=$build/bin/thinwire-train
 three="crop:224 mirror mean:124,116,104"
 jpeg="resize:256 $three deviation:58,57,57"
 colour="resize:256 crop:224 mirror colour:brightness=0.4,contrast=0.4,saturation=0.4 mean:124,116,104"
 
-value() { awk -F '": ' -v key="\"$1" 'index($1, key) && substr($1, length($1) - length(key) + 1) == key { gsub(/[",]/, "", $2); print $2; exit }' "$out/$2.json"; }
-median() { sort -g | awk '{ v[NR] = $1 } END { printf "%.10g", NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
+# value KEY NAME: the first of that name in OUT/NAME.json, at any depth.
+value() { awk -F '": ' -v key="\"$1" '{ name = $1; gsub(/ /, "", name) } name == key { gsub(/[",]/, "", $2); print $2; exit }' "$out/$2.json"; }
 of() { LC_ALL=C awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", (b > 0 ? a / b : 0) }'; }
 
 # A run: run FILE ARG... leaves FILE.json and FILE.log.
@@ -47,7 +43,7 @@ per_thread() { # SOURCE LIST BATCH EPOCHS
 }
 
 part_peers() {
-    local set batch epochs bare own packed peer name memory raw files
+    local set batch epochs bare own packed peer name memory raw tv dali files
     echo "| photos | thinwire, one thread | from LMDB | torchvision, one worker | DALI, one thread | libjpeg-turbo, from memory, decoding only | to torchvision | to DALI | LMDB to decoding |"
     echo "|---|---|---|---|---|---|---|---|---|"
     for set in flowers cc0-photos; do
@@ -57,10 +53,10 @@ part_peers() {
         bare=() own=() packed=() peer=""
         [ -s "$out/$set.lmdb/data.mdb" ] || "$train" pack "folder:$photos/$set,split=0.95" "$out/$set.lmdb" >&2
         for _ in $(seq "$turns"); do
-            bare+=("$("$build/bin/decode-loop" "$seconds" 256 "${files[@]}" | awk '/decode/ { print $2 }')")
+            bare+=("$("$build/bin/decode-loop" "$seconds" 256 "${files[@]}" | awk '{ print $2 }')")
             own+=("$(turns=1 per_thread "folder:$photos/$set,split=0.95" "$jpeg" $batch $epochs)")
             packed+=("$(turns=1 per_thread "lmdb:$out/$set.lmdb" "$jpeg" $batch $epochs)")
-            peer+=$("${PYTHON:-python3}" "$here/loader_peers.py" "$photos/$set" --seconds "$seconds" --batch $batch 2>/dev/null)$'\n'
+            peer+=$("${PYTHON:-python3}" "$bench/loader_peers.py" "$photos/$set" --seconds "$seconds" --batch $batch 2>/dev/null)$'\n'
         done
         name=$(printf '%s\n' "${own[@]}" | median)
         raw=$(printf '%s\n' "${bare[@]}" | median)
@@ -70,17 +66,6 @@ part_peers() {
         printf '| %s, %d files | %.0f | %.0f | %.0f | %.0f | %.0f | %s | %s | %s |\n' "$set" ${#files[@]} "$name" "$memory" "$tv" "$dali" \
             "$raw" "$(of "$name" "$tv")" "$(of "$name" "$dali")" "$(of "$memory" "$raw")"
     done
-    echo
-    [ -s "$out/raw.lmdb/data.mdb" ] || "$train" pack "folder:$photos/flowers" "$out/raw.lmdb" --resize 256 >&2
-    own=() memory=()
-    for _ in $(seq "$turns"); do
-        memory+=("$("$build/bin/decode-loop" 0.5 256 "$photos"/flowers/daisy/*.jpg | awk '/memcpy/ { print $2 }')")
-        own+=("$(turns=1 per_thread "lmdb:$out/raw.lmdb" "$three" 32 30)")
-    done
-    name=$(printf '%s\n' "${own[@]}" | median) raw=$(printf '%s\n' "${memory[@]}" | median)
-    echo "| pixels of 256 from LMDB to crop, mirror, mean: images/s of a thread | memcpy of the floats written | ratio |"
-    echo "|---|---|---|"
-    printf '| %.0f | %.0f | %s |\n' "$name" "$raw" "$(of "$name" "$raw")"
 }
 
 part_states() {
@@ -134,7 +119,7 @@ part_training() {
 }
 
 part_tuner() {
-    local index threads best pick
+    local index threads last
     rm -rf "$out/cache"
     run tuned --model resnet-20 --data "folder:$photos/flowers" --batch 32 --steps 400 --loader-threads auto:3 || return 1
     sed -n '/^loader/p;/^        *[0-9]/p' "$out/tuned.log"
@@ -158,12 +143,11 @@ part_tuner() {
     echo "taken: $(value threads tuned) computing, loader $(awk '/"loader"/ { on = 1 } on && /"threads"/ { gsub(/[^0-9]/, ""); print; exit }' "$out/tuned.json") threads, index $(value transfer_index tuned)"
 }
 
-for part in "${@:-peers states training tuner}"; do
-    for one in $part; do
-        declare -F "part_$one" >/dev/null || { echo "bench/loader.sh: no part '$one'; accepted are peers, states, training, tuner" >&2; exit 2; }
-        echo "### $one"
-        echo
-        "part_$one"
-        echo
-    done
+[ $# -gt 0 ] || set -- peers states training tuner
+for part; do
+    declare -F "part_$part" >/dev/null || fail "no part '$part'; accepted: peers states training tuner"
+    echo "### $part"
+    echo
+    "part_$part"
+    echo
 done
