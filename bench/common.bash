@@ -37,10 +37,10 @@ lab_up() {
     trap lab_down EXIT
 }
 lab_down() { "$bench/netlab.sh" down; }
-on_hosts() { # N [OPTION of mpirun...] COMMAND...
+on_hosts() { # N [OPTION of mpirun...] COMMAND..., for LIMIT seconds (3600) at most
     local hosts=$1
     shift
-    "$bench/netlab.sh" mpirun "$hosts" -- -x OMP_NUM_THREADS -x THINWIRE_THREADS "$@"
+    timeout "${LIMIT:-3600}" "$bench/netlab.sh" mpirun "$hosts" -- -x OMP_NUM_THREADS -x THINWIRE_THREADS "$@"
 }
 
 # value KEY NAME: of OUT/NAME.json, at its top level; nothing if it is not there.

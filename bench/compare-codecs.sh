@@ -5,6 +5,7 @@
 # Defaults: 4 ranks, 5 epochs, digits; fp32, tree8 and onebit. The learning rate falls to a 16th of what it was, so
 # that the last weights tell of the codec and not of the last steps. Every rank counts as a node of its own:
 # the bytes are those between hosts, where fp32 does not pass through shared memory.
+# shellcheck disable=SC1091  # the environment of the tests
 set -u
 if [ $# -lt 1 ] || [ ! -x "$1/bin/thinwire-train" ]; then
     echo "usage: bench/compare-codecs.sh BUILD_DIR [RANKS] [EPOCHS] [DATA] [CODEC...]" >&2

@@ -14,12 +14,10 @@
 # again, each by a job of its own.
 # Environment: CODECS, default fp32,bitpack:2,tree8,onebit; SEARCH=no leaves out the search, which ends
 # SEARCH_SECONDS (1200) after the start. One thread per rank. The last line says how long it all was.
+# shellcheck disable=SC1091,SC2154  # common.bash and what it sets
 set -u
-if [ $# -lt 2 ] || [ ! -x "$1/bin/thinwire" ]; then
-    echo "usage: bench/netlab-collectives.sh BUILD_DIR OUT_DIR [HOSTS:RATE:SIZES:OPERATIONS...]" >&2
-    exit 2
-fi
-build=$(cd "$1" && pwd) && mkdir -p "$2" && out=$(cd "$2" && pwd) || exit 1
+. "$(dirname "$0")/common.bash"
+folders "${1-}" "${2-}"
 shift 2
 if [ $# -gt 0 ]; then
     labs=("$@")
@@ -30,10 +28,6 @@ fi
 codecs=${CODECS:-fp32,bitpack:2,tree8,onebit}
 begin=$SECONDS
 last=${SEARCH_SECONDS:-1200}
-export NETLAB_NAME=${NETLAB_NAME:-twbench} THINWIRE_THREADS=1 OMP_NUM_THREADS=1
-lab=$(cd "$(dirname "$0")" && pwd)/netlab.sh
-trap '"$lab" down >/dev/null 2>&1' EXIT
-trap 'exit 1' INT TERM
 
 # What is searched: the values of coll_tuned_X_algorithm, and segments where the algorithm cuts.
 searched() {
@@ -46,23 +40,13 @@ searched() {
     esac
 }
 
-# rows FILE: codec, seconds of thinwire, seconds of MPI
-rows() {
-    awk -F '[:,]' '
-    function text(line) { sub(/^[^:]*: *"?/, "", line); sub(/"?,? *$/, "", line); return line }
-    /"codec":/ { codec = text($0) }
-    /"seconds":/ { seconds = text($0) }
-    /"mpi_seconds":/ { print codec "\t" seconds "\t" text($0) }' "$1"
-}
-
 # job HOSTS OPERATION SIZE CODECS [OPTION...]: the rows of thinwire bench, with these options of mpirun
 job() {
     local hosts=$1 operation=$2 size=$3 list=$4
     shift 4
-    timeout 300 "$lab" mpirun "$hosts" -- -x THINWIRE_THREADS -x OMP_NUM_THREADS "$@" "$build/bin/thinwire" \
-        bench "$operation" --codec "$list" --min "$size" --max "$size" --json "$out/run.json" </dev/null \
-        >"$out/run.log" 2>"$out/run.err" || { tail -n 3 "$out/run.log" "$out/run.err" >&2; return 1; }
-    rows "$out/run.json"
+    LIMIT=300 on_hosts "$hosts" "$@" "$build/bin/thinwire" bench "$operation" --codec "$list" --min "$size" --max "$size" \
+        --json "$out/run.json" </dev/null >"$out/run.log" 2>&1 || { tail -n 3 "$out/run.log" >&2; return 1; }
+    rows run codec seconds mpi_seconds
 }
 
 # native HOSTS OPERATION SIZE ALGORITHM:SEGMENT LINKS: "seconds setting links" of Open MPI; onebit takes least time beside it
@@ -106,16 +90,16 @@ one() { # HOSTS RATE OPERATION SIZE
 : >"$out/netlab.tsv"
 for each in "${labs[@]}"; do
     IFS=: read -r hosts rate sizes operations <<<"$each"
-    "$lab" up "$hosts" "$rate" || exit $?
+    lab_up "$hosts" "$rate"
     for operation in ${operations//,/ }; do
         for size in ${sizes//,/ }; do
             one "$hosts" "$rate" "$operation" "$size" || echo "$each: $operation $size failed" >&2
         done
     done
-    "$lab" down
+    lab_down
     echo "$each: $((SECONDS - begin)) s so far" >&2
 done
-rm -f "$out"/run.{json,log,err}
+rm -f "$out"/run.{json,log}
 
 # The bound: bytes that one link must carry, less what the token bucket lets through at once. One line for each
 # row of the lab, in ms and, in brackets, bound / time; the same for gnuplot.
@@ -162,16 +146,9 @@ BEGIN {
 END { finish(); print "" >data }' "$out/netlab.tsv" >"$out/netlab.md"
 cat "$out/netlab.md"
 
-if ! command -v gnuplot >/dev/null; then
-    echo "no gnuplot (Debian, Ubuntu: gnuplot-nox); the table is in $out/netlab.md" >&2
-    exit 0
-fi
 # A group of bars for each row of the lab: Open MPI, the best found, and the codecs.
-names="case open best $(echo "$codecs" | tr ',' ' ')"
-gnuplot <<GNUPLOT || exit 1
-load '$(dirname "$0")/palette.gnuplot'
-set terminal svg size 1100,480 font 'sans,12' background '#ffffff'
-set output '$out/netlab.svg'
+columns=$(($(echo "$codecs" | tr ',' ' ' | wc -w) + 3))
+draw netlab 1100,480 <<GNUPLOT
 set title 'Collectives on emulated hosts: bound for float32 / time (1: every link is full all the time)'
 set ylabel 'bound for float32 / time'
 set datafile missing '?'
@@ -179,12 +156,9 @@ set style data histograms
 set style histogram clustered gap 1
 set style fill solid 0.9
 set logscale y
-set grid ytics lc rgb '#dddddd'
 set key outside right
 set xtics scale 0 font ',9'
 set bmargin 4
-plot 1 notitle lc rgb '#888888', '$out/netlab.dat' using 2:xtic(1) lc rgb colour('Open MPI') title columnheader(2), \
-    for [i=3:words('$names')] '' using i lc rgb colour(word('$names', i)) title columnheader(i)
+plot 1 notitle lc rgb '#888888', for [i=2:$columns] '$out/netlab.dat' using i:xtic(1) title columnheader(i)
 GNUPLOT
-echo "figure: $out/netlab.svg"
 echo "$((SECONDS - begin)) seconds in all"
