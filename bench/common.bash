@@ -60,9 +60,11 @@ rows() {
 
 median() { LC_ALL=C sort -g | awk '{ v[NR] = $1 } END { printf "%.10g\n", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'; }
 
-# draw NAME WIDTH,HEIGHT: OUT/NAME.svg, by gnuplot's commands on standard input.
+# draw NAME WIDTH,HEIGHT: OUT/NAME.svg, by gnuplot's commands on standard input, which have colour() of palette.gnuplot.
 draw() {
     command -v gnuplot >/dev/null || { echo "no gnuplot (Debian, Ubuntu: gnuplot-nox), so no $out/$1.svg" >&2; return 0; }
-    { printf "set terminal svg size %s font 'sans,12' background '#ffffff'\nset output '%s'\nset grid ytics lc rgb '#dddddd'\n" \
-        "$2" "$out/$1.svg"; cat; } | gnuplot && echo "figure: $out/$1.svg" >&2
+    { cat "$(dirname "${BASH_SOURCE[0]}")/palette.gnuplot"
+      printf "set terminal svg size %s font 'sans,12' background '#ffffff'\nset output '%s'\nset grid ytics lc rgb '#dddddd'\n" \
+        "$2" "$out/$1.svg"
+      cat; } | gnuplot && echo "figure: $out/$1.svg" >&2
 }

@@ -146,7 +146,7 @@ set title 'MNIST, $ranks ranks: test error, mean over seeds $seeds'
 set xlabel 'epoch'
 set ylabel 'test error, %'
 set yrange [0:*]
-plot for [i=0:$(($(wc -w <<<"$codecs") - 1))] '$out/figure4.dat' index i using 1:2 with lines lw 2 title columnheader(1)
+plot for [i=0:$(($(wc -w <<<"$codecs") - 1))] '$out/figure4.dat' index i using 1:2 with lines lw 2 lc rgb colour(word('$codecs', i + 1)) title columnheader(1)
 GNUPLOT
 }
 
@@ -186,6 +186,7 @@ do for [p=0:$((2 * $(wc -w <<<"$rates") - 1))] {
     stats '$out/figure5.dat' index p every ::0::0 using (name = strcol(1), 1) nooutput
     set title name
     plot for [c=2:5] '$out/figure5.dat' index p every ::1 using 1:c with linespoints pt 7 ps 0.4 lw 2 \
+        lc rgb colour(word('"Open MPI" fp32 tree8 onebit', c - 1)) \
         title word('"MPI, 32 bit" "32 bit" "8 bit" "1 bit"', c - 1)
 }
 unset multiplot
