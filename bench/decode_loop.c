@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * bench/decode_loop.c - what no loader can beat by much: libjpeg-turbo alone, decoding JPEG files from
- * memory into rows of RGB that are thrown away; for loader.sh.
+ * bench/decode_loop.c - what no loader can beat by much: libjpeg-turbo alone, decoding JPEG files
+ * from memory into rows of RGB that are thrown away; for loader.sh.
  *
  *     bin/decode-loop SECONDS SIDE FILE...
  *
- * One thread. A file is decoded at the smallest of 1/8, 1/4, 1/2 and 1 of its size whose shorter side is
- * not below SIDE. Prints "decode: X images/s", in processor time.
+ * One thread. A file is decoded at the smallest of 1/8, 1/4, 1/2 and 1 of its size whose shorter
+ * side is not below SIDE. Prints "decode: X images/s", in processor time.
  */
 #include "config.h"
 
@@ -45,8 +45,8 @@ static file_t read_file(const char *path)
     return file;
 }
 
-/* Rows go to an address that is not aligned to a vector: libjpeg-turbo's colour conversion then writes
- * through the cache, which is faster here. */
+/* Rows go to an address that is not aligned to a vector: libjpeg-turbo's colour conversion then
+ * writes through the cache, which is faster here. */
 static void decode(const file_t *file, unsigned side, unsigned char *row)
 {
     struct jpeg_decompress_struct info;

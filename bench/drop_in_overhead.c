@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * bench/drop_in_overhead.c - what the drop-in costs small calls that it only watches.
  *
- * Run it on 1 rank under `thinwire run`: the MPI_ function then goes through the drop-in, its PMPI_ twin
- * does not. Batches of both alternate; medians of the time per call, and the difference of the quickest
- * batches, which other load disturbs least. A message goes from the rank to
- * itself. The drop-in promises at most 0.3 us more a collective, and 0.05 us a message; with --record, at
- * most another 0.3 us a collective.
+ * Run it on 1 rank under `thinwire run`: the MPI_ function then goes through the drop-in, its PMPI_
+ * twin does not. Batches of both alternate; medians of the time per call, and the difference of the
+ * quickest batches, which other load disturbs least. A message goes from the rank to
+ * itself. The drop-in promises at most 0.3 us more a collective, and 0.05 us a message; with
+ * --record, at most another 0.3 us a collective.
  */
 #include "config.h"
 

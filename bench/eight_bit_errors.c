@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * bench/eight_bit_errors.c - mean errors of the 8-bit types on four distributions, beside those that
- * Table 1 of Dettmers, "8-Bit Approximations for Parallelism in Deep Learning", 2015, prints.
+ * bench/eight_bit_errors.c - mean errors of the 8-bit types on four distributions, beside those
+ * that Table 1 of Dettmers, "8-Bit Approximations for Parallelism in Deep Learning", 2015, prints.
  *
  * The paper divides each array by its absolute maximum before it encodes with the dynamic tree. Our
  * tree8 and int8 scale blocks; to do as the paper did ("one scale"), the array's maximum is put at

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * bench/other_codecs.c - what a user would otherwise take, measured as `thinwire bench codec`
- * measures codecs: zfp at a fixed rate of 8 and 16 bits, blosc (bitshuffle and lz4; lossless, so its
- * size depends on the values). One thread. Each is there if configure found it.
+ * measures codecs: zfp at a fixed rate of 8 and 16 bits, blosc (bitshuffle and lz4; lossless, so
+ * its size depends on the values). One thread. Each is there if configure found it.
  */
 #include "config.h"
 
