@@ -22,8 +22,13 @@
  *    the bucket;
  *  - lossy codecs: a tensor alone, so that blocks do not mix tensors, and so that error feedback,
  *    where the codec wants it, has an object for each tensor (its name is the tensor's);
- *  - tensors of fewer than config.small elements (biases, parameters of normalisation) travel in
- *    fp32 in buckets of their own, unless their own codec is given or config.codec loses nothing.
+ *  - tensors of fewer than config.small elements (biases, parameters of normalisation) travel with
+ *    config.small_codec in buckets of their own, unless their own codec is given or config.codec
+ *    loses nothing.
+ *
+ * A caller that is handed buckets which somebody else has made, and may make others next time, such
+ * as those of PyTorch's DistributedDataParallel, starts each by tw_buckets_start(): by the same
+ * rules, without plans.
  *
  * Device memory: config.exec says TW_MEMORY_CUDA and a stream, which lives as long as the object,
  * on all ranks alike. A tensor is then ready when the work that writes it has been put on that
@@ -56,28 +61,34 @@ TW_BEGIN_DECLS
 typedef struct tw_buckets tw_buckets_t;
 
 typedef struct tw_bucket_tensor {
-    const char *name;  /* as tw_feedback_create() wants it, different for each tensor; copied */
-    float      *data;  /* [count], memory as config.exec says; tensors must not overlap */
-    size_t      count; /* elements; may be 0 */
-    const char *codec; /* spec of its own codec; NULL: as config says. Copied */
+    const char    *name;  /* as tw_feedback_create() wants it, different for each tensor; copied */
+    float         *data;  /* [count], memory as config.exec says; tensors must not overlap */
+    size_t         count; /* elements; may be 0 */
+    const char    *codec; /* spec of its own codec; NULL: as config says. Copied */
+    int            axes;  /* for tw_tensor_is_small(); 0: unknown */
+    tw_feedback_t *feedback; /* the caller's, of count elements, which lives as long as the object;
+                                not looked at where the codec loses nothing or the tensor is small.
+                                NULL: tw_buckets_create() makes one, if the codec wants it */
 } tw_bucket_tensor_t;
 
 /* Zero-initialise it. All but exec and trace must be equal on all ranks. */
 typedef struct tw_buckets_config {
     const tw_codec_t *codec; /* of float32; NULL: fp32. Must live as long as the object */
     size_t            bytes; /* of float32 in a bucket of several tensors; 0: 4 MiB */
-    size_t            small; /* tensors of fewer elements travel in fp32; 0: as tw_tensor_is_small()
-                                    has it, of any axes; 1: none */
-    tw_algorithm_t    algorithm; /* of all buckets */
-    const tw_exec_t  *exec;      /* threads; memory of the tensors, below. NULL: the host's */
-    tw_trace_t       *trace;     /* NULL: none. Network: "bucket" with its number, from its start
+    size_t            small; /* tensors of fewer elements travel with small_codec; 0: those that
+                                    tw_tensor_is_small(); 1: none */
+    const tw_codec_t *small_codec; /* of float32; NULL: fp32. As codec */
+    tw_reduction_t    reduction;   /* TW_SUM if zero; "sum" below stands for any */
+    tw_algorithm_t    algorithm;   /* of all buckets */
+    const tw_exec_t  *exec;        /* threads; memory of the tensors, below. NULL: the host's */
+    tw_trace_t       *trace;       /* NULL: none. Network: "bucket" with its number, from its start
                                     until seen to be complete; compute: "wait bucket" */
 } tw_buckets_config_t;
 
 /* Of this rank. Bytes on the wire are in tw_stats_t. */
 typedef struct tw_buckets_facts {
     size_t   tensors, buckets;
-    size_t   feedbacks;          /* tensors with error feedback */
+    size_t   feedbacks;          /* tensors whose error feedback the object has made */
     uint64_t bytes_uncompressed; /* of all tensors in float32 */
     uint64_t bytes_codes; /* of all tensors encoded once; an all-reduce in two passes sends about
                              2 (K-1)/K of it per rank */
@@ -99,6 +110,27 @@ typedef struct tw_buckets_facts {
 tw_status_t tw_buckets_create(tw_comm_t *comm, const tw_buckets_config_t *config,
                               const tw_bucket_tensor_t *tensors, size_t n,
                               tw_buckets_t **buckets_p);
+
+/** Start the sums of tensors that are all ready, in host memory: tw_buckets_create() and
+ * tw_buckets_ready() for each, but once, with nonblocking operations in place of plans, and without
+ * comparing what the ranks have. Collective, nonblocking: all ranks start the same buckets in the
+ * same order.
+ * @param [in]  tensors    not to be touched until the sums are there. Names may be NULL and equal;
+ *                         tensors without a feedback have none.
+ * @param [out] buckets_p  set only on TW_OK; for tw_buckets_wait_for(), or tw_buckets_finish() and
+ *                         tw_buckets_destroy().
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_SPEC, TW_ERR_UNSUPPORTED (device memory,
+ *         a codec of another type), TW_ERR_NO_MEMORY, or as tw_iallreduce(). What had been started
+ *         is then waited for. */
+tw_status_t tw_buckets_start(tw_comm_t *comm, const tw_buckets_config_t *config,
+                             const tw_bucket_tensor_t *tensors, size_t n, tw_buckets_t **buckets_p);
+
+/** Wait for what tw_buckets_start() began, not longer than so many milliseconds (0: only advance).
+ * While one thread waits here and the communicator has a progress thread, others may start more.
+ * @param [out] done_p  1: all tensors hold their sums, or it failed; *buckets_p is released, and
+ *                      NULL. Else 0.
+ * @return TW_OK, TW_ERR_INVALID_ARG, or as tw_wait(). */
+tw_status_t tw_buckets_wait_for(tw_buckets_t **buckets_p, int milliseconds, int *done_p);
 
 /** Release; NULL is allowed. What is outstanding is waited for. All ranks should do so at the same
  * point. */
@@ -125,8 +157,9 @@ tw_status_t tw_buckets_wait(tw_buckets_t *buckets, size_t i);
  *         for), or as tw_wait(). */
 tw_status_t tw_buckets_finish(tw_buckets_t *buckets);
 
-/** Write the residuals of all tensors that have error feedback, one after another as
- * tw_feedback_save(). Collective, between tw_buckets_finish() and the next tw_buckets_ready().
+/** Write the residuals of all tensors that have error feedback, but for the caller's objects, one
+ * after another as tw_feedback_save(). Collective, between tw_buckets_finish() and the next
+ * tw_buckets_ready().
  * @param [in] stream  open for writing in binary, on rank 0; ignored elsewhere.
  * @return as tw_feedback_save(). */
 tw_status_t tw_buckets_save(tw_buckets_t *buckets, FILE *stream);

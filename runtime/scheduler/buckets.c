@@ -15,44 +15,63 @@
 
 static tw_status_t tw_buckets_check(tw_comm_t *comm, const tw_buckets_config_t *config)
 {
-    if (!tw_codec_of_f32(config->codec)) {
-        TW_ERROR(&comm->log, "tw_buckets_create: codec %s is not of float32",
-                 tw_codec_spec(config->codec));
-        return TW_ERR_UNSUPPORTED;
+    const tw_codec_t *const codec[] = {config->codec, config->small_codec};
+
+    for (size_t i = 0; i < 2; i++) {
+        if (!tw_codec_of_f32(codec[i])) {
+            TW_ERROR(&comm->log, "tw_buckets_create: codec %s is not of float32",
+                     tw_codec_spec(codec[i]));
+            return TW_ERR_UNSUPPORTED;
+        }
+    }
+    return TW_OK;
+}
+
+/* Names stand in files, and tell objects for error feedback apart. */
+static tw_status_t tw_buckets_check_name(tw_comm_t *comm, const tw_bucket_tensor_t *tensors,
+                                         size_t i)
+{
+    const char *name = tensors[i].name;
+
+    if (name == NULL || name[0] == '\0' || strlen(name) >= TW_BUCKET_NAME) {
+        TW_ERROR(&comm->log,
+                 "tw_buckets_create: tensor %zu ('%.80s') has a name that is not 1 to %d bytes "
+                 "long",
+                 i, name != NULL ? name : "", TW_BUCKET_NAME - 1);
+        return TW_ERR_INVALID_ARG;
+    }
+    for (size_t k = 0; k < i; k++) {
+        if (strcmp(tensors[k].name, name) == 0) {
+            TW_ERROR(&comm->log, "tw_buckets_create: tensors %zu and %zu are both called '%s'", k,
+                     i, name);
+            return TW_ERR_INVALID_ARG;
+        }
     }
     return TW_OK;
 }
 
 static tw_status_t tw_buckets_check_tensors(const tw_side_stream_t   *side,
-                                            const tw_bucket_tensor_t *tensors, size_t n)
+                                            const tw_bucket_tensor_t *tensors, size_t n, bool named)
 {
     tw_comm_t *comm = side->comm;
     size_t     all  = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const tw_bucket_tensor_t *t = &tensors[i];
+        const tw_bucket_tensor_t *t    = &tensors[i];
+        const char               *name = t->name != NULL ? t->name : "";
 
-        if (t->name == NULL || t->name[0] == '\0' || strlen(t->name) >= TW_BUCKET_NAME ||
-            (t->data == NULL && t->count > 0)) {
-            TW_ERROR(&comm->log,
-                     "tw_buckets_create: tensor %zu ('%.80s') has no address, or a name that is "
-                     "not 1 to %d "
-                     "bytes long",
-                     i, t->name != NULL ? t->name : "", TW_BUCKET_NAME - 1);
+        if (named && tw_buckets_check_name(comm, tensors, i) != TW_OK) {
             return TW_ERR_INVALID_ARG;
         }
-        for (size_t k = 0; k < i; k++) {
-            if (strcmp(tensors[k].name, t->name) == 0) {
-                TW_ERROR(&comm->log, "tw_buckets_create: tensors %zu and %zu are both called '%s'",
-                         k, i, t->name);
-                return TW_ERR_INVALID_ARG;
-            }
+        if (t->data == NULL && t->count > 0) {
+            TW_ERROR(&comm->log, "tw_buckets_create: tensor %zu ('%.80s') has no address", i, name);
+            return TW_ERR_INVALID_ARG;
         }
         if (!tw_size_add(all, t->count, &all) || tw_interval_check(0, all) != TW_OK) {
             return TW_ERR_RANGE;
         }
         if (tw_side_check(side, t->count > 0 ? t->data : NULL, "tw_buckets_create", "tensor",
-                          t->name) != TW_OK) {
+                          name) != TW_OK) {
             return TW_ERR_INVALID_ARG;
         }
     }
@@ -65,21 +84,26 @@ static tw_status_t tw_buckets_part(tw_buckets_t *b, const tw_buckets_config_t *c
                                    const tw_bucket_tensor_t *t, tw_bucket_part_t *part)
 {
     const int small =
-        config->small > 0 ? t->count < config->small : tw_tensor_is_small(t->count, 0);
+        config->small > 0 ? t->count < config->small : tw_tensor_is_small(t->count, t->axes);
     tw_status_t status = TW_OK;
 
-    strcpy(part->name, t->name);
-    part->data  = t->data;
-    part->count = t->count;
-    part->codec = config->codec;
+    snprintf(part->name, sizeof(part->name), "%s", t->name != NULL ? t->name : "");
+    part->data     = t->data;
+    part->count    = t->count;
+    part->feedback = t->feedback;
     if (t->codec != NULL) {
-        status = tw_specs_codec(&b->specs, b->comm, "tw_buckets_create: tensor", t->name, t->codec,
-                                &part->codec);
-    } else if (small && tw_codec_lossy(config->codec)) {
-        part->codec = NULL;
+        status      = tw_specs_codec(&b->specs, b->comm, "tw_buckets_create: tensor", part->name,
+                                     t->codec, &part->codec);
+        part->alone = status == TW_OK && tw_codec_lossy(part->codec);
+        return status;
     }
-    part->alone = status == TW_OK && tw_codec_lossy(part->codec);
-    return status;
+    part->codec = config->codec;
+    part->alone = tw_codec_lossy(config->codec);
+    if (small && part->alone) {
+        part->codec = config->small_codec;
+        part->alone = false;
+    }
+    return TW_OK;
 }
 
 /* ---- agreement ----------------------------------------------------------------------------- */
@@ -88,24 +112,27 @@ static tw_status_t tw_buckets_same(const tw_buckets_t *b, const tw_buckets_confi
 {
     const int device = b->side.ops != NULL;
     uint64_t  names  = tw_fnv1a(TW_FNV_START, &b->parts, sizeof(b->parts));
-    uint64_t  counts = TW_FNV_START, codecs = TW_FNV_START, places = TW_FNV_START;
-    uint64_t  rest = tw_fnv1a(TW_FNV_START, &config->algorithm, sizeof(config->algorithm));
+    uint64_t  counts = TW_FNV_START, places = TW_FNV_START;
+    uint64_t  codecs = tw_fnv1a(TW_FNV_START, &config->reduction, sizeof(config->reduction));
+    uint64_t  rest   = tw_fnv1a(TW_FNV_START, &config->algorithm, sizeof(config->algorithm));
 
     rest = tw_fnv1a(rest, &config->bytes, sizeof(config->bytes));
     rest = tw_fnv1a(rest, &config->small, sizeof(config->small));
     rest = tw_fnv1a(rest, &device, sizeof(device));
     for (size_t i = 0; i < b->parts; i++) {
-        const tw_bucket_part_t *part = &b->part[i];
+        const tw_bucket_part_t *part  = &b->part[i];
+        const bool              given = part->feedback != NULL;
 
         names  = tw_same_text(names, part->name);
         counts = tw_fnv1a(counts, &part->count, sizeof(part->count));
         codecs = tw_same_text(codecs, part->codec != NULL ? tw_codec_spec(part->codec) : "fp32");
+        codecs = tw_fnv1a(codecs, &given, sizeof(given));
         places = tw_fnv1a(places, &part->at, sizeof(part->at));
     }
     return tw_same_everywhere(b->comm, "tw_buckets_create",
                               (const tw_same_t[]){{"names of tensors", names},
                                                   {"elements of tensors", counts},
-                                                  {"codecs", codecs},
+                                                  {"codecs, feedback or reductions", codecs},
                                                   {"algorithms, memory or sizes of buckets", rest},
                                                   {"orders of tensors in memory", places}},
                               5);
@@ -123,43 +150,56 @@ static tw_status_t tw_buckets_room(tw_buckets_t *b)
         status    = tw_side_get(&b->side, staged * sizeof(float), &room);
     }
     b->room = room;
-    status  = tw_comm_agree(b->comm, status);
+    if (!b->once) {
+        status = tw_comm_agree(b->comm, status);
+    }
     if (status == TW_OK && staged > 0) {
         tw_buckets_staged(b, b->room);
     }
     return status;
 }
 
+tw_status_t tw_bucket_operation(tw_buckets_t *b, tw_bucket_t *bucket)
+{
+    const tw_bucket_part_t *first = &b->part[bucket->first];
+    tw_how_t                how   = b->how;
+    tw_status_t             status;
+
+    how.codec = bucket->codec;
+    if (bucket->alone) {
+        how.feedback = first->feedback != NULL ? first->feedback : bucket->feedback;
+    }
+    status = (b->once ? tw_iallreduce : tw_allreduce_init)(
+        b->comm, TW_IN_PLACE, bucket->base, bucket->count, b->reduction, &how, &bucket->plan);
+    if (status != TW_OK) {
+        TW_ERROR(&b->comm->log, "tw_buckets_create: tensor '%s' (%zu elements, %s): %s",
+                 first->name, bucket->count,
+                 bucket->codec != NULL ? tw_codec_spec(bucket->codec) : "fp32",
+                 tw_status_text(status));
+    }
+    return status;
+}
+
 static tw_status_t tw_buckets_plan(tw_buckets_t *b, tw_bucket_t *bucket)
 {
-    tw_codec_traits_t traits = {.lossless = 1};
-    tw_how_t          how    = b->how;
-    tw_status_t       status = TW_OK;
+    const tw_bucket_part_t *first  = &b->part[bucket->first];
+    tw_codec_traits_t       traits = {.lossless = 1};
+    tw_status_t             status = TW_OK;
 
-    if (bucket->codec != NULL) {
-        tw_codec_traits(bucket->codec, &traits);
-    }
-    if (bucket->count == 0 || (b->comm->size == 1 && !bucket->alone)) {
+    if (!bucket->travels) {
         return TW_OK;
     }
-    if (traits.feedback) { /* it is alone */
-        status = tw_feedback_create(b->comm, b->part[bucket->first].name, TW_F32, bucket->count,
-                                    &bucket->feedback);
+    if (bucket->alone) {
+        tw_codec_traits(bucket->codec, &traits);
     }
-    how.codec    = bucket->codec;
-    how.feedback = bucket->feedback;
+    if (traits.feedback && first->feedback == NULL) {
+        status = tw_feedback_create(b->comm, first->name, TW_F32, bucket->count, &bucket->feedback);
+    }
     if (status == TW_OK) {
-        status = tw_allreduce_init(b->comm, TW_IN_PLACE, bucket->base, bucket->count, TW_SUM, &how,
-                                   &bucket->plan);
+        status = tw_bucket_operation(b, bucket);
     }
     if (status == TW_OK) {
         bucket->plan->after = bucket->event;
-    }
-    if (status != TW_OK) {
-        TW_ERROR(&b->comm->log, "tw_buckets_create: tensor '%s' (%zu elements, %s): %s",
-                 b->part[bucket->first].name, bucket->count,
-                 bucket->codec != NULL ? tw_codec_spec(bucket->codec) : "fp32",
-                 tw_status_text(status));
     }
     return status;
 }
@@ -185,7 +225,11 @@ static tw_status_t tw_buckets_begin(tw_buckets_t *b, const tw_buckets_config_t *
         tw_buckets_group(b, config->bytes > 0 ? config->bytes : TW_BUCKET_BYTES);
     }
     for (size_t k = 0; k < b->buckets && status == TW_OK; k++) {
-        status = tw_side_event_get(&b->side, &b->bucket[k].event);
+        tw_bucket_t *bucket = &b->bucket[k];
+
+        bucket->travels =
+            bucket->count > 0 && (b->once || b->comm->size > 1 || tw_codec_lossy(bucket->codec));
+        status = tw_side_event_get(&b->side, &bucket->event);
     }
     return status;
 }
@@ -207,31 +251,42 @@ static tw_status_t tw_buckets_make(tw_buckets_t *b, const tw_buckets_config_t *c
     return status;
 }
 
-tw_status_t tw_buckets_create(tw_comm_t *comm, const tw_buckets_config_t *config,
-                              const tw_bucket_tensor_t *tensors, size_t n, tw_buckets_t **buckets_p)
-{
-    static const tw_buckets_config_t nothing = {0};
-    tw_buckets_t                    *b, none = {.comm = comm};
-    tw_side_stream_t                 side   = {.comm = comm};
-    tw_status_t                      status = tw_comm_check(comm);
+static const tw_buckets_config_t tw_buckets_usual = {0};
 
-    if (status != TW_OK || (tensors == NULL && n > 0) || buckets_p == NULL) {
-        return status != TW_OK ? status : TW_ERR_INVALID_ARG;
-    }
-    config = config != NULL ? config : &nothing;
-    status = tw_buckets_check(comm, config);
+/* What is wrong with the arguments on this rank, before anything else. */
+static tw_status_t tw_buckets_called(const tw_comm_t *comm, const tw_bucket_tensor_t *tensors,
+                                     size_t n, tw_buckets_t *const *buckets_p)
+{
+    const tw_status_t status = tw_comm_check(comm);
+
+    return status == TW_OK && ((tensors == NULL && n > 0) || buckets_p == NULL) ? TW_ERR_INVALID_ARG
+                                                                                : status;
+}
+
+/* What each rank can do by itself. *b_p is NULL, or to be destroyed whatever the status. */
+static tw_status_t tw_buckets_new(tw_comm_t *comm, const tw_buckets_config_t *config,
+                                  const tw_bucket_tensor_t *tensors, size_t n, bool once,
+                                  tw_buckets_t **b_p)
+{
+    tw_side_stream_t side   = {.comm = comm};
+    tw_status_t      status = tw_buckets_check(comm, config);
+    tw_buckets_t    *b;
+
     if (status == TW_OK) {
         status = tw_side_open_own(&side, comm, config->exec, "tw_buckets_create");
     }
     if (status == TW_OK) {
-        status = tw_buckets_check_tensors(&side, tensors, n);
+        status = tw_buckets_check_tensors(&side, tensors, n, !once);
     }
-    b = status == TW_OK ? calloc(1, sizeof(*b)) : NULL;
-    if (b == NULL) { /* the others must know */
+    b    = status == TW_OK ? calloc(1, sizeof(*b)) : NULL;
+    *b_p = b;
+    if (b == NULL) {
         tw_side_close(&side);
-        return tw_buckets_make(&none, config, status == TW_OK ? TW_ERR_NO_MEMORY : status);
+        return status == TW_OK ? TW_ERR_NO_MEMORY : status;
     }
     b->comm          = comm;
+    b->once          = once;
+    b->reduction     = config->reduction;
     b->side          = side;
     b->trace         = config->trace;
     b->how.algorithm = config->algorithm;
@@ -242,14 +297,60 @@ tw_status_t tw_buckets_create(tw_comm_t *comm, const tw_buckets_config_t *config
             b->exec.stream = side.own;
         }
     }
+    tw_comm_enter(comm);
     comm->requests++;
-    status = tw_buckets_make(b, config, tw_buckets_begin(b, config, tensors, n));
-    if (status != TW_OK) {
+    tw_comm_leave(comm);
+    return tw_buckets_begin(b, config, tensors, n);
+}
+
+/* Hand it out, or destroy it. */
+static tw_status_t tw_buckets_made(tw_buckets_t *b, tw_status_t status, tw_buckets_t **buckets_p)
+{
+    if (status == TW_OK) {
+        *buckets_p = b;
+    } else {
         tw_buckets_destroy(b);
+    }
+    return status;
+}
+
+tw_status_t tw_buckets_create(tw_comm_t *comm, const tw_buckets_config_t *config,
+                              const tw_bucket_tensor_t *tensors, size_t n, tw_buckets_t **buckets_p)
+{
+    tw_buckets_t *b, none = {.comm = comm};
+    tw_status_t   status = tw_buckets_called(comm, tensors, n, buckets_p);
+
+    if (status != TW_OK) {
         return status;
     }
-    *buckets_p = b;
-    return TW_OK;
+    config = config != NULL ? config : &tw_buckets_usual;
+    status = tw_buckets_new(comm, config, tensors, n, false, &b);
+    status = tw_buckets_make(b != NULL ? b : &none, config, status); /* the others must know */
+    return tw_buckets_made(b, status, buckets_p);
+}
+
+tw_status_t tw_buckets_start(tw_comm_t *comm, const tw_buckets_config_t *config,
+                             const tw_bucket_tensor_t *tensors, size_t n, tw_buckets_t **buckets_p)
+{
+    tw_buckets_t *b;
+    tw_status_t   status = tw_buckets_called(comm, tensors, n, buckets_p);
+
+    if (status != TW_OK) {
+        return status;
+    }
+    config = config != NULL ? config : &tw_buckets_usual;
+    if (config->exec != NULL && config->exec->memory != TW_MEMORY_HOST) {
+        TW_ERROR(&comm->log, "tw_buckets_start: tensors must be in host memory");
+        return TW_ERR_UNSUPPORTED;
+    }
+    status = tw_buckets_new(comm, config, tensors, n, true, &b);
+    if (status == TW_OK) {
+        status = tw_buckets_room(b);
+    }
+    for (size_t i = 0; i < n && status == TW_OK; i++) {
+        status = tw_buckets_ready(b, i);
+    }
+    return tw_buckets_made(b, status, buckets_p);
 }
 
 void tw_buckets_destroy(tw_buckets_t *b)

@@ -18,8 +18,9 @@ typedef struct tw_bucket_part {
     char              name[TW_BUCKET_NAME];
     float            *data;
     size_t            count;
-    const tw_codec_t *codec; /* NULL: fp32                             */
-    bool              alone; /* the codec is lossy                     */
+    const tw_codec_t *codec;    /* NULL: fp32                             */
+    bool              alone;    /* the codec is lossy, the tensor not small */
+    tw_feedback_t    *feedback; /* the caller's, or NULL                 */
     size_t            bucket;
     size_t            at;   /* elements from the beginning of the bucket */
     size_t            next; /* member of the bucket, or SIZE_MAX         */
@@ -34,8 +35,9 @@ typedef struct tw_bucket {
     float             *base;   /* of the vector: tensors, or a buffer                  */
     bool               staged; /* it is a buffer                                       */
     bool               alone;
-    tw_feedback_t     *feedback; /* or NULL                                            */
-    tw_request_t      *plan;     /* NULL: there is nothing to be done                  */
+    bool               travels;  /* there is something to be done                      */
+    tw_feedback_t     *feedback; /* of the object's own, or NULL                       */
+    tw_request_t      *plan;     /* or an operation under way; or NULL                 */
     tw_device_event_t *event;    /* behind the work that makes its tensors; NULL: host memory */
     bool               started, complete;
     int64_t            span;
@@ -45,6 +47,8 @@ struct tw_buckets {
     tw_comm_t        *comm;
     tw_exec_t         exec;
     tw_how_t          how; /* but for codec and feedback */
+    tw_reduction_t    reduction;
+    bool              once; /* operations in place of plans */
     tw_trace_t       *trace;
     size_t            parts, buckets;
     tw_bucket_part_t *part;   /* [parts]                                      */
@@ -60,6 +64,9 @@ struct tw_buckets {
 /* Put the parts into buckets, of `bytes` of float32 at most where they share one, and lay these
  * out. bucket has room for as many as there are parts. Pure but for the parts and buckets. */
 void tw_buckets_group(tw_buckets_t *b, size_t bytes);
+
+/* Make the operation of a bucket: a plan, or one that is under way. */
+tw_status_t tw_bucket_operation(tw_buckets_t *b, tw_bucket_t *bucket);
 
 /* Elements of all buckets that need a buffer, and where in it each lies. */
 size_t tw_buckets_staged(tw_buckets_t *b, float *room);

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "runtime/base/clock.h"
 #include "runtime/scheduler/buckets.h"
 #include "runtime/transport/comm/progress_thread.h"
 
@@ -14,9 +15,9 @@ static tw_status_t tw_bucket_start(tw_buckets_t *b, size_t number)
     tw_bucket_t *bucket = &b->bucket[number];
     tw_status_t  status = TW_OK;
 
-    if (bucket->plan != NULL) {
+    if (bucket->travels) {
         bucket->span = tw_trace_begin(b->trace, TW_TRACE_NETWORK, "bucket", (int64_t)number);
-        status       = tw_start(bucket->plan);
+        status       = b->once ? tw_bucket_operation(b, bucket) : tw_start(bucket->plan);
     }
     bucket->started = status == TW_OK;
     return status;
@@ -38,7 +39,7 @@ tw_status_t tw_buckets_ready(tw_buckets_t *b, size_t i)
     }
     part->ready = true;
     bucket->missing--;
-    if (bucket->plan != NULL && bucket->staged) {
+    if (bucket->travels && bucket->staged) {
         status = tw_side_copy(&b->side, bucket->base + part->at, part->data,
                               part->count * sizeof(float));
     }
@@ -87,26 +88,62 @@ static tw_status_t tw_bucket_hand_out(tw_buckets_t *b, const tw_bucket_t *bucket
     return status;
 }
 
-static tw_status_t tw_bucket_complete(tw_buckets_t *b, size_t number)
+/* Wait so many milliseconds at most; -1: without end. *done_p: it is complete, or failed. */
+static tw_status_t tw_bucket_await(tw_buckets_t *b, size_t number, int milliseconds, int *done_p)
 {
     tw_bucket_t *bucket = &b->bucket[number];
     tw_status_t  status = TW_OK;
     int64_t      span;
 
+    *done_p = 1;
     if (bucket->complete || !bucket->started) {
         return bucket->complete ? TW_OK : TW_ERR_BUSY;
     }
-    if (bucket->plan != NULL) {
+    if (bucket->travels) {
         span   = tw_trace_begin(b->trace, TW_TRACE_COMPUTE, "wait bucket", (int64_t)number);
-        status = tw_wait(&bucket->plan);
-        tw_trace_end(b->trace, bucket->span);
+        status = milliseconds < 0 ? tw_wait(&bucket->plan)
+                                  : tw_wait_for(&bucket->plan, milliseconds, done_p);
+        if (*done_p) {
+            tw_trace_end(b->trace, bucket->span);
+            bucket->span = -1;
+        }
         tw_trace_end(b->trace, span);
-        bucket->span = -1;
-        if (status == TW_OK) {
+        if (*done_p && status == TW_OK) {
             status = tw_bucket_hand_out(b, bucket);
         }
     }
-    bucket->complete = status == TW_OK;
+    bucket->complete = *done_p && status == TW_OK;
+    return status;
+}
+
+static tw_status_t tw_bucket_complete(tw_buckets_t *b, size_t number)
+{
+    int done;
+
+    return tw_bucket_await(b, number, -1, &done);
+}
+
+tw_status_t tw_buckets_wait_for(tw_buckets_t **buckets_p, int milliseconds, int *done_p)
+{
+    const uint64_t start  = tw_clock_ns();
+    tw_status_t    status = TW_OK;
+    tw_buckets_t  *b;
+
+    if (buckets_p == NULL || done_p == NULL || milliseconds < 0) {
+        return TW_ERR_INVALID_ARG;
+    }
+    b       = *buckets_p;
+    *done_p = 1;
+    for (size_t k = 0; b != NULL && k < b->buckets && status == TW_OK && *done_p; k++) {
+        const uint64_t spent = (tw_clock_ns() - start) / 1000000U;
+
+        status = tw_bucket_await(
+            b, k, spent < (uint64_t)milliseconds ? milliseconds - (int)spent : 0, done_p);
+    }
+    if (*done_p) {
+        tw_buckets_destroy(b);
+        *buckets_p = NULL;
+    }
     return status;
 }
 

@@ -43,10 +43,11 @@ static net_t *made(size_t gap)
 
         snprintf(net->name[i], sizeof(net->name[i]), "layer%zu.b", l);
         snprintf(net->name[i + 1], sizeof(net->name[i + 1]), "layer%zu.w", l);
-        net->tensor[i + 1] =
-            (tw_bucket_tensor_t){net->name[i + 1], net->vector + at, weights[l], NULL};
+        net->tensor[i + 1] = (tw_bucket_tensor_t){
+            .name = net->name[i + 1], .data = net->vector + at, .count = weights[l]};
         at += weights[l] + gap;
-        net->tensor[i] = (tw_bucket_tensor_t){net->name[i], net->vector + at, biases[l], NULL};
+        net->tensor[i] = (tw_bucket_tensor_t){
+            .name = net->name[i], .data = net->vector + at, .count = biases[l]};
         at += biases[l] + gap;
     }
     return net;
@@ -312,6 +313,102 @@ static void feedback(void)
     gone(net);
 }
 
+/* ---- buckets that somebody else has made ----------------------------------------------------- */
+
+/* Averages with the caller's feedback objects, against those by hand; tensor 3 is of one axis. */
+typedef struct given {
+    tw_feedback_t *kept[TENSORS], *hand[TENSORS];
+} given_t;
+
+static int is_small(const net_t *net, size_t i)
+{
+    return tw_tensor_is_small(net->tensor[i].count, net->tensor[i].axes);
+}
+
+static void given_create(given_t *given, net_t *net)
+{
+    net->tensor[3].axes = 1;
+    for (size_t i = 0; i < TENSORS; i++) {
+        T_OK(tw_feedback_create(t_world, net->name[i], TW_F32, net->tensor[i].count,
+                                &given->kept[i]));
+        T_OK(tw_feedback_create(t_world, net->name[i], TW_F32, net->tensor[i].count,
+                                &given->hand[i]));
+        net->tensor[i].feedback = given->kept[i];
+    }
+    T_CHECK(is_small(net, 3) && !is_small(net, 1), "other tensors are small");
+}
+
+static void given_check(given_t *given, const net_t *net, int step)
+{
+    float *want = t_malloc(40000 * sizeof(float));
+
+    for (size_t i = 0; i < TENSORS; i++) {
+        const tw_how_t how = {.codec     = t_codec(is_small(net, i) ? "bf16" : "onebit", TW_F32),
+                              .feedback  = is_small(net, i) ? NULL : given->hand[i],
+                              .algorithm = TW_ALGORITHM_TWO_PASS};
+
+        t_note("step %d, tensor %zu", step, i);
+        for (size_t k = 0; k < net->tensor[i].count; k++) {
+            want[k] = value(t_rank, i, k, step);
+        }
+        T_OK(tw_allreduce(t_world, TW_IN_PLACE, want, net->tensor[i].count, TW_AVERAGE, &how));
+        T_SAME(TW_F32, net->tensor[i].data, want, net->tensor[i].count);
+    }
+    free(want);
+}
+
+static void given_destroy(given_t *given)
+{
+    for (size_t i = 0; i < TENSORS; i++) {
+        tw_feedback_destroy(given->kept[i]);
+        tw_feedback_destroy(given->hand[i]);
+    }
+}
+
+/* The first tensors in one bucket, the others in another, both under way; and by plans. Residuals
+ * stay with the tensors. */
+static void started_at_once(void)
+{
+    net_t              *net    = made(2);
+    tw_buckets_config_t config = {.codec       = t_codec("onebit", TW_F32),
+                                  .small_codec = t_codec("bf16", TW_F32),
+                                  .reduction   = TW_AVERAGE,
+                                  .algorithm   = TW_ALGORITHM_TWO_PASS};
+    tw_buckets_t       *b[2], *plans = NULL;
+    given_t             given;
+    int                 step = 0;
+
+    given_create(&given, net);
+    for (size_t first = 0; first <= TENSORS; first += 5, step++) {
+        for (size_t i = 0; i < TENSORS; i++) {
+            fill(net, i, step);
+            net->tensor[i].name = NULL;
+        }
+        T_OK(tw_buckets_start(t_world, &config, net->tensor, first, &b[0]));
+        T_OK(tw_buckets_start(t_world, &config, net->tensor + first, TENSORS - first, &b[1]));
+        for (size_t k = 2; k-- > 0;) {
+            for (int done = 0; !done;) {
+                T_OK(tw_buckets_wait_for(&b[k], step, &done));
+                T_CHECK(done == (b[k] == NULL), "%d, but it is there, or is not", done);
+            }
+        }
+        given_check(&given, net, step);
+    }
+    for (size_t i = 0; i < TENSORS; i++) {
+        net->tensor[i].name = net->name[i];
+    }
+    T_OK(tw_buckets_create(t_world, &config, net->tensor, TENSORS, &plans));
+    T_CHECK(facts_of(plans).feedbacks == 0, "%zu objects", facts_of(plans).feedbacks);
+    for (; step < 5; step++) {
+        all_ready(net, plans, step);
+        T_OK(tw_buckets_finish(plans));
+        given_check(&given, net, step);
+    }
+    tw_buckets_destroy(plans);
+    given_destroy(&given);
+    gone(net);
+}
+
 /* ---- order ---------------------------------------------------------------------------------- */
 
 /* Buckets start as tensors become ready, while others are not; in the order of the list, whatever
@@ -397,6 +494,7 @@ static void bad_arguments(void)
     t_log_t             log    = {0};
     tw_context_t       *ctx;
     tw_comm_t          *comm;
+    int                 done = 0;
 
     comm = t_comm_logged(NULL, &log, &ctx);
     T_STATUS(tw_buckets_create(comm, &config, net->tensor, TENSORS, &b), TW_ERR_UNSUPPORTED);
@@ -421,15 +519,34 @@ static void bad_arguments(void)
     T_OK(tw_buckets_create(comm, NULL, net->tensor, TENSORS, &b));
     T_STATUS(tw_comm_destroy(comm), TW_ERR_BUSY);
     tw_buckets_destroy(b);
+    b = NULL;
+    T_STATUS(tw_buckets_start(comm, &config, net->tensor, TENSORS, &b), TW_ERR_UNSUPPORTED);
+    config = (tw_buckets_config_t){.small_codec = config.codec};
+    T_STATUS(tw_buckets_start(comm, &config, net->tensor, TENSORS, &b), TW_ERR_UNSUPPORTED);
+    config = (tw_buckets_config_t){.exec = &(tw_exec_t){.memory = TW_MEMORY_CUDA}};
+    T_STATUS(tw_buckets_start(comm, &config, net->tensor, TENSORS, &b), TW_ERR_UNSUPPORTED);
+    net->tensor[1].data = NULL;
+    T_STATUS(tw_buckets_start(comm, NULL, net->tensor, TENSORS, &b), TW_ERR_INVALID_ARG);
+    T_CHECK(strstr(log.text, "tensor 1 ('layer4.w') has no address") != NULL, "log: %s", log.text);
+    net->tensor[1].data = data;
+    T_STATUS(tw_buckets_start(comm, NULL, net->tensor, TENSORS, NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_buckets_wait_for(&b, -1, &done), TW_ERR_INVALID_ARG);
+    T_OK(tw_buckets_wait_for(&b, 0, &done));
+    T_CHECK(done == 1 && b == NULL, "nothing is not complete");
     t_comm_done(comm, ctx);
     gone(net);
 }
 
 static const t_case_t cases[] = {
-    {"plain_sums", plain_sums, 1}, {"bytes_sent", bytes_sent, 1},
-    {"codecs", codecs, 1},         {"decided_codecs", decided_codecs, 1},
-    {"feedback", feedback, 1},     {"in_reverse_order", in_reverse_order, 1},
-    {"left_early", left_early, 1}, {"bad_arguments", bad_arguments, 1},
+    {"plain_sums", plain_sums, 1},
+    {"bytes_sent", bytes_sent, 1},
+    {"codecs", codecs, 1},
+    {"decided_codecs", decided_codecs, 1},
+    {"feedback", feedback, 1},
+    {"started_at_once", started_at_once, 1},
+    {"in_reverse_order", in_reverse_order, 1},
+    {"left_early", left_early, 1},
+    {"bad_arguments", bad_arguments, 1},
 };
 
 T_MAIN(cases)

@@ -48,7 +48,8 @@ static void make(tensors_t *t, size_t gap, bool device, void *stream)
     t->memory = device ? place_get(&t->place, t->size) : t->host;
     for (size_t i = 0; i < TENSORS; i++) {
         snprintf(t->name[i], sizeof(t->name[i]), "tensor%zu", i);
-        t->tensor[i] = (tw_bucket_tensor_t){t->name[i], t->memory + at, counts[i], NULL};
+        t->tensor[i] =
+            (tw_bucket_tensor_t){.name = t->name[i], .data = t->memory + at, .count = counts[i]};
         at += counts[i] + gap;
     }
 }
