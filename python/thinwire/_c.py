@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""thinwire/_c.py - what include/thinwire/{context,comm,codec,collective,feedback,status,version}.h declare, for ctypes.
+"""thinwire/_c.py - what the headers in include/thinwire declare, for ctypes.
 
 Written by hand, and only what the package calls; tests/python/headers.py compares numbers, structs and prototypes
 with the C headers. Pointers are c_void_p: the package passes addresses. MPI_COMM stands for MPI_Comm, whose type
@@ -101,7 +101,38 @@ class Stats(Structure):
     ]
 
 
-STRUCTS = {"tw_exec_t": Exec, "tw_codec_traits_t": CodecTraits, "tw_how_t": How, "tw_stats_t": Stats}
+class BucketTensor(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("data", c_void_p),
+        ("count", c_size_t),
+        ("codec", c_char_p),
+        ("axes", c_int),
+        ("feedback", c_void_p),
+    ]
+
+
+class BucketsConfig(Structure):
+    _fields_ = [
+        ("codec", c_void_p),
+        ("bytes", c_size_t),
+        ("small", c_size_t),
+        ("small_codec", c_void_p),
+        ("reduction", c_int),
+        ("algorithm", c_int),
+        ("exec", c_void_p),
+        ("trace", c_void_p),
+    ]
+
+
+STRUCTS = {
+    "tw_exec_t": Exec,
+    "tw_codec_traits_t": CodecTraits,
+    "tw_how_t": How,
+    "tw_stats_t": Stats,
+    "tw_bucket_tensor_t": BucketTensor,
+    "tw_buckets_config_t": BucketsConfig,
+}
 
 # ---- functions -----------------------------------------------------------------------------------
 
@@ -136,10 +167,11 @@ PROTOTYPES: Dict[str, Tuple[Any, List[Any]]] = {
     "tw_start": (c_int, [c_void_p]),
     "tw_wait": (c_int, [c_void_p]),
     "tw_wait_for": (c_int, [c_void_p, c_int, POINTER(c_int)]),
-    "tw_test": (c_int, [c_void_p, POINTER(c_int)]),
     "tw_request_free": (c_int, [c_void_p]),
     "tw_request_algorithm": (c_char_p, [c_void_p]),
     "tw_request_codec": (c_char_p, [c_void_p]),
+    "tw_buckets_start": (c_int, [c_void_p, c_void_p, c_void_p, c_size_t, c_void_p]),
+    "tw_buckets_wait_for": (c_int, [c_void_p, c_int, POINTER(c_int)]),
     "tw_feedback_create": (c_int, [c_void_p, c_char_p, c_int, c_size_t, c_void_p]),
     "tw_feedback_destroy": (None, [c_void_p]),
     "tw_feedback_clear": (c_int, [c_void_p]),

@@ -81,7 +81,7 @@ def _algorithms() -> Dict[Optional[str], int]:
     return {None: _c.ALGORITHM_AUTO, **_names(lib.tw_algorithm_name, _c.ALGORITHM_AUTO + 1)}
 
 
-def _reduction(op: str) -> int:
+def reduction(op: str) -> int:
     try:
         return _reductions()[op]
     except (KeyError, TypeError):
@@ -207,7 +207,7 @@ def allreduce(
     _, count, number, shape, device, anchor = source
     out, send, recv, kept = _output(out, x, source, shape)
     how = _how(comm, codec, number, device, algorithm, feedback)
-    return (comm._pointer, send, recv, count, _reduction(op), how), (anchor, kept, x, feedback), out
+    return (comm._pointer, send, recv, count, reduction(op), how), (anchor, kept, x, feedback), out
 
 
 def reduce(
@@ -221,7 +221,7 @@ def reduce(
     else:
         out = None
     how = _how(comm, codec, number, device, algorithm, feedback)
-    return (comm._pointer, send, recv, count, _reduction(op), root, how), (anchor, kept, x, feedback), out
+    return (comm._pointer, send, recv, count, reduction(op), root, how), (anchor, kept, x, feedback), out
 
 
 def reduce_scatter(
@@ -242,7 +242,7 @@ def reduce_scatter(
         out = _first(x, length)
     out, send, recv, kept = _output(out, x, source, (length,))
     how = _how(comm, codec, number, device, algorithm, feedback)
-    return (comm._pointer, send, recv, how_many, _reduction(op), how), (anchor, kept, x, sizes, feedback), out
+    return (comm._pointer, send, recv, how_many, reduction(op), how), (anchor, kept, x, sizes, feedback), out
 
 
 def _first(x: Any, length: int) -> Any:

@@ -2,7 +2,7 @@
 """thinwire/comm.py - a communicator and its collectives."""
 import ctypes
 import weakref
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Set, Union
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Set, Type, Union
 
 from thinwire import _c, _calls, _mpi
 from thinwire._context import context, error
@@ -416,13 +416,13 @@ class Comm:
             raise self._lost(status, name, anchors)
         return result
 
-    def _begin(self, name: str, call: Any) -> Request:
+    def _begin(self, name: str, call: Any, kind: Type[Request] = Request) -> Request:
         arguments, anchors, result = call
         pointer = ctypes.c_void_p()
         status = getattr(lib, "tw_" + name)(*arguments, ctypes.addressof(pointer))
         if status:
             raise self._lost(status, name, anchors)
-        request = Request(self, name, pointer, anchors, result)
+        request = kind(self, name, pointer, anchors, result)
         self._running.add(request)
         return request
 

@@ -14,8 +14,6 @@ from thinwire._library import lib
 from thinwire.errors import Error, InvalidArgumentError, InvalidTypeError
 
 _wait = lib.tw_wait
-_wait_for = lib.tw_wait_for
-_test = lib.tw_test
 
 _LONGEST = 2**31 - 1  # milliseconds
 
@@ -66,14 +64,14 @@ class _Operation:
             raise self._error
         if self in self._comm._running:
             done, limit = ctypes.c_int(), seconds(timeout, "timeout")
-            if limit > 0.0:
-                status = _wait_for(self._address, int(min(1e3 * limit + 1, _LONGEST)), ctypes.byref(done))
-            else:
-                status = _test(self._address, ctypes.byref(done))
+            status = self._wait_for(int(min(1e3 * limit + 1, _LONGEST)) if limit > 0.0 else 0, ctypes.byref(done))
             if status or done.value:
                 self._end(status)
             return bool(done.value)
         return True
+
+    def _wait_for(self, milliseconds: int, done: Any) -> int:
+        return int(lib.tw_wait_for(self._address, milliseconds, done))
 
     def _begin(self) -> None:
         self._comm._running.add(self)
@@ -94,6 +92,21 @@ class Request(_Operation):
     def _end(self, status: int) -> None:
         super()._end(status)
         self._anchors = None
+
+
+class Buckets(Request):
+    """What tw_buckets_start() has started: several tensors, by one request."""
+
+    __slots__ = ()
+
+    def _wait_for(self, milliseconds: int, done: Any) -> int:
+        return int(lib.tw_buckets_wait_for(self._address, milliseconds, done))
+
+    def wait(self) -> Any:
+        """As of Request."""
+        while not self.test(_LONGEST / 1e3):
+            pass
+        return self.result
 
 
 class Plan(_Operation):

@@ -165,6 +165,15 @@ class Hooks(Case):
             want = beside.allreduce(alone.scale.grad, "bf16", op="average")
             self.assertTrue(torch.equal(model.module.scale.grad, want))
 
+    def test_one_axis(self):
+        """Small, though it has more elements than a weight that is not."""
+        torch.manual_seed(5)
+        alone = nn.Linear(40, 3000)
+        with self.hooked(copy.deepcopy(alone), "tree8") as (model, _):
+            for net in (alone, model):
+                backward(net, 0)
+            self.same(gradients(model), wanted(alone, "tree8"))
+
     def test_feedback(self):
         """Residuals stay with their parameters, though the buckets change."""
         alone, seen = Net(), []

@@ -5,54 +5,39 @@ submit() starts the exchange of a bucket and returns a future at once. The libra
 encodes, sends and decodes, without Python. One thread here sleeps until exchanges are complete, without the GIL, and
 completes the futures, in the order of the buckets.
 
-What travels how depends on the parameters, not on the bucket, which DDP rebuilds after the first step:
-
-- codecs that lose nothing: the bucket as it is;
-- lossy ones: each parameter alone, so that no block mixes two, with the residuals of that parameter; those that are
-  small together, with the codec for small ones.
+What travels how is decided by the library (tw_buckets_start() in thinwire/buckets.h). It depends on the parameters, not
+on the bucket, which DDP rebuilds after the first step, but for codecs that lose nothing.
 """
+import ctypes
 import queue
 import threading
 import weakref
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, Optional
 
 import torch
 
-from thinwire.codec import Codec
+from thinwire import _c
+from thinwire._buffers import MOST
+from thinwire._calls import reduction
+from thinwire.codec import Codec, find
 from thinwire.comm import Comm
 from thinwire.errors import DeadError, Error, UnsupportedError
 from thinwire.feedback import Feedback
-from thinwire.torch._values import is_small, length
+from thinwire.requests import Buckets, Request
+from thinwire.torch._values import axes, length
 
 _LOOK = 0.1  # seconds between two looks whether to stop
-
-class Part(NamedTuple):
-    """Of a bucket: a parameter that travels alone."""
-
-    start: int
-    end: int
-    feedback: Optional[Feedback]
-
-
-class Layout(NamedTuple):
-    """Of a bucket: what travels alone, and where the small ones are."""
-
-    parts: List[Part]
-    small: List[Tuple[int, int]]
 
 
 class _Exchange:
     """A bucket under way."""
 
-    __slots__ = ("buffer", "work", "layout", "future", "small", "requests")
+    __slots__ = ("buffer", "request", "future")
 
-    def __init__(self, buffer: Any, work: Any, layout: Layout) -> None:
+    def __init__(self, buffer: Any, request: Request) -> None:
         self.buffer = buffer  # DDP's, into which the average goes
-        self.work = work  # its values as float32 or float64: it itself, or a copy
-        self.layout = layout
+        self.request = request  # of its values as float32 or float64: it itself, or a copy
         self.future: Any = torch.futures.Future()
-        self.small: Any = None
-        self.requests: List[Any] = []
 
 
 class Exchanger:
@@ -62,9 +47,10 @@ class Exchanger:
     def __init__(self, owner: Any, comm: Comm, codec: Codec, small: Codec, feedbacks: Dict[int, Feedback]) -> None:
         self.comm = comm
         self.error: Optional[BaseException] = None  # after it nothing can be exchanged
-        self._codec, self._small, self._feedbacks = codec, small, feedbacks
-        self._lossless = codec.traits.lossless
-        self._layouts: Dict[Tuple[int, ...], Layout] = {}
+        self._lossless, self._feedbacks = codec.traits.lossless, feedbacks
+        self._config = _c.BucketsConfig(
+            codec=find(codec, _c.F32), small_codec=find(small, _c.F32), bytes=MOST, reduction=reduction("average")
+        )
         self._queue: "queue.SimpleQueue[Optional[_Exchange]]" = queue.SimpleQueue()
         self._owner = weakref.ref(owner, lambda _, put=self._queue.put: put(None))  # type: ignore[misc]
         self._gate = threading.Lock()  # of error
@@ -81,12 +67,12 @@ class Exchanger:
             raise UnsupportedError(
                 "gradients are %s, %s; accepted: dense ones of real numbers" % (buffer.dtype, buffer.layout)
             )
-        exchange = _Exchange(buffer, self._values(buffer), self._layout(buffer.numel(), parameters))
+        values = self._values(buffer)
         with self._gate:
             if self.error is not None:  # since
                 raise self.error
             try:
-                self._begin(exchange)
+                exchange = _Exchange(buffer, self._begin(values, parameters))
             except BaseException as error:
                 self.error = error
                 raise
@@ -107,40 +93,19 @@ class Exchanger:
             return buffer
         return buffer.float()
 
-    def _layout(self, count: int, parameters: List[Any]) -> Layout:
-        if self._lossless:
-            return Layout([Part(0, count, None)], [])
-        key = tuple(map(id, parameters))
-        found = self._layouts.get(key)
-        if found is None:
-            found = self._layouts[key] = self._make_layout(count, parameters)
-        return found
-
-    def _make_layout(self, count: int, parameters: List[Any]) -> Layout:
-        made, start = Layout([], []), 0
-        for parameter in parameters:
-            end = start + length(parameter)
-            if is_small(parameter):
-                made.small.append((start, end))
-            else:
-                made.parts.append(Part(start, end, self._feedbacks.get(id(parameter))))
-            start = end
-        if start != count:
-            raise UnsupportedError("a bucket of %d elements has parameters of %d" % (count, start))
-        return made
-
-    def _begin(self, exchange: _Exchange) -> None:
-        codec = None if exchange.work.dtype == torch.float64 else self._codec
-        for start, end, feedback in exchange.layout.parts:
-            self._start(exchange, exchange.work[start:end], codec, feedback)
-        if exchange.layout.small:
-            exchange.small = torch.cat([exchange.work[start:end] for start, end in exchange.layout.small])
-            self._start(exchange, exchange.small, self._small, None)
-
-    def _start(self, exchange: _Exchange, values: Any, codec: Any, feedback: Optional[Feedback]) -> None:
-        exchange.requests.append(
-            self.comm.iallreduce(values, codec, op="average", out=values, feedback=feedback)
-        )
+    def _begin(self, values: Any, parameters: List[Any]) -> Request:
+        if values.dtype == torch.float64:
+            return self.comm.iallreduce(values, op="average", out=values)
+        feedbacks = [self._feedbacks.get(id(parameter)) for parameter in parameters]
+        tensors, address = (_c.BucketTensor * len(parameters))(), values.data_ptr()
+        for tensor, parameter, feedback in zip(tensors, parameters, feedbacks):
+            tensor.data, tensor.count, tensor.axes = address, length(parameter), axes(parameter)
+            tensor.feedback = None if feedback is None else feedback._held()
+            address += tensor.count * values.element_size()
+        if address != values.data_ptr() + values.nbytes:
+            raise UnsupportedError("a bucket of %d elements has parameters of other sizes" % values.numel())
+        arguments = self.comm._pointer, ctypes.addressof(self._config), ctypes.addressof(tensors), len(tensors)
+        return self.comm._begin("buckets_start", (arguments, (values, feedbacks), values), Buckets)
 
     # ---- the thread ------------------------------------------------------------------------------
 
@@ -155,23 +120,15 @@ class Exchanger:
                 return self._fail(error, [exchange])
         self._fail(DeadError("the hook was freed"), [])
         if self._owner() is None:  # the communicator stays until the end of the program: freeing one is collective
-            self._layouts.clear()
             self._feedbacks.clear()
             self.comm._sweep()
 
     def _complete(self, exchange: _Exchange) -> None:
-        for request in exchange.requests:
-            while not request.test(_LOOK):
-                if self._stopping:
-                    raise DeadError("the hook was freed")
-        if exchange.small is not None:
-            first = 0
-            for start, end in exchange.layout.small:
-                exchange.work[start:end] = exchange.small[first : first + end - start]
-                first += end - start
-        if exchange.work is not exchange.buffer:
-            exchange.buffer.copy_(exchange.work)
-        exchange.requests = []
+        while not exchange.request.test(_LOOK):
+            if self._stopping:
+                raise DeadError("the hook was freed")
+        if exchange.request.result is not exchange.buffer:
+            exchange.buffer.copy_(exchange.request.result)
         exchange.future.set_result(exchange.buffer)
 
     def _fail(self, error: BaseException, running: List[_Exchange]) -> None:

@@ -28,9 +28,14 @@ def length(parameter: Any) -> int:
     return int(parameter.numel()) * (2 if parameter.is_complex() else 1)
 
 
+def axes(parameter: Any) -> int:
+    """As the library counts them, which knows no single value."""
+    return max(1, int(parameter.dim()))
+
+
 def is_small(parameter: Any) -> bool:
     """Whether a parameter is one of those that are not worth a lossy codec."""
-    return bool(lib.tw_tensor_is_small(length(parameter), max(1, parameter.dim())))
+    return bool(lib.tw_tensor_is_small(length(parameter), axes(parameter)))
 
 
 def is_real(tensor: Any) -> bool:
