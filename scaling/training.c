@@ -18,22 +18,19 @@
 #include "scaling/owners.h"
 #include "scaling/training.h"
 
-/* How a tensor travels: together with others of its kind, or by itself where the codec loses
- * something. The trainer names fp32 for biases, loss and errors; small weights get it from the
- * library, in other buckets. */
-typedef enum tensor_kind { KIND_SHARED, KIND_SMALL, KIND_ALONE } tensor_kind_t;
-
+/* It travels together with others, or by itself where the codec loses something and it is not
+ * small. */
 typedef struct tensor {
-    tensor_kind_t kind;
-    double        count; /* 0: there is none */
+    int    alone;
+    double count; /* 0: there is none */
 } tensor_t;
 
 /* Gradients of the layers below `from`, from the last to the first; 2 tensors of each, then loss
  * and errors. */
 typedef struct buckets {
     size_t from;
-    double filled[KIND_ALONE]; /* values of the bucket that is open, by kind */
-    size_t next[KIND_ALONE];   /* the tensor that comes next, by kind        */
+    double filled; /* values of the bucket that is open   */
+    size_t next;   /* the next tensor that joins others   */
 } buckets_t;
 
 /* ---- schemes ------------------------------------------------------------------------------- */
@@ -98,33 +95,31 @@ static size_t tensors(const buckets_t *buckets)
 static tensor_t tensor_at(const builder_t *b, const buckets_t *buckets, size_t i)
 {
     const training_layer_t *layer;
+    double                  count;
+    int                     axes;
 
     if (i + 1 == tensors(buckets)) {
-        return (tensor_t){KIND_SHARED, EXTRA};
+        return (tensor_t){0, EXTRA};
     }
     layer = &b->t->layer[buckets->from - 1 - i / 2];
-    if (i % 2 == 0 || !b->lossy || layer->channels > 0.0) {
-        return (tensor_t){KIND_SHARED, i % 2 == 0 ? layer->biases : layer->weights};
-    }
-    return (tensor_t){tw_tensor_is_small((size_t)layer->weights, 0) ? KIND_SMALL : KIND_ALONE,
-                      layer->weights};
+    count = i % 2 == 0 ? layer->biases : layer->weights;
+    axes  = i % 2 == 0 || layer->channels > 0.0;
+    return (tensor_t){b->lossy && !tw_tensor_is_small((size_t)count, axes), count};
 }
 
-/* The next tensor of a kind, after i; looks at each once. */
-static size_t next_of(const builder_t *b, buckets_t *buckets, tensor_kind_t kind, size_t i)
+/* The next tensor that joins others, after i; looks at each once. */
+static size_t next_of(const builder_t *b, buckets_t *buckets, size_t i)
 {
-    size_t *next = &buckets->next[kind];
+    buckets->next = buckets->next > i ? buckets->next : i + 1;
+    while (buckets->next < tensors(buckets)) {
+        const tensor_t tensor = tensor_at(b, buckets, buckets->next);
 
-    *next = *next > i ? *next : i + 1;
-    while (*next < tensors(buckets)) {
-        const tensor_t tensor = tensor_at(b, buckets, *next);
-
-        if (tensor.kind == kind && tensor.count > 0.0) {
+        if (!tensor.alone && tensor.count > 0.0) {
             break;
         }
-        ++*next;
+        buckets->next++;
     }
-    return *next;
+    return buckets->next;
 }
 
 /* A tensor is there. Its bucket starts with the last one for which it has room. */
@@ -132,21 +127,20 @@ static void ready(builder_t *b, buckets_t *buckets, size_t i)
 {
     const double   most   = floor(b->t->bucket / sizeof(float));
     const tensor_t tensor = tensor_at(b, buckets, i);
-    double        *filled = &buckets->filled[tensor.kind];
     size_t         next;
 
     if (tensor.count == 0.0) {
         return;
     }
-    if (tensor.kind == KIND_ALONE) {
+    if (tensor.alone) {
         start_gradients(b, tensor.count, 1);
         return;
     }
-    *filled += tensor.count;
-    next = next_of(b, buckets, tensor.kind, i);
-    if (next == tensors(buckets) || tensor_at(b, buckets, next).count > most - *filled) {
-        start_gradients(b, *filled, !b->lossy);
-        *filled = 0.0;
+    buckets->filled += tensor.count;
+    next = next_of(b, buckets, i);
+    if (next == tensors(buckets) || tensor_at(b, buckets, next).count > most - buckets->filled) {
+        start_gradients(b, buckets->filled, !b->lossy);
+        buckets->filled = 0.0;
     }
 }
 

@@ -40,25 +40,12 @@ static int outcome(const tw_exchange_t *ex, const char *what, tw_status_t status
     return tw_problem_status(ex->config.comm, what, status, problem);
 }
 
-/* What is few and matters much, loss, biases and parameters of normalisation, travels in float32
- * where codes lose something. */
-static const char *exact_codec(const tw_exchange_t *ex)
-{
-    tw_codec_traits_t traits = {.lossless = 1};
-
-    tw_codec_traits(ex->config.codecs->codec[TW_CLASS_GRAD], &traits);
-    return traits.lossless ? NULL : "fp32";
-}
-
 /* The codec that a layer asks for is that of its weights. */
 static const char *own_codec(const tw_exchange_t *ex, const tw_param_t *param)
 {
     const char *codec = ex->config.network->layer[param->layer].codec;
 
-    if (param->role != TW_WEIGHT) {
-        return exact_codec(ex);
-    }
-    return codec[0] != '\0' ? codec : NULL;
+    return param->role == TW_WEIGHT && codec[0] != '\0' ? codec : NULL;
 }
 
 /* The shares of dense layers stay where they are. */
@@ -80,11 +67,11 @@ static size_t list_tensors(tw_exchange_t *ex, tw_bucket_tensor_t *list)
             list[n++]       = (tw_bucket_tensor_t){.name  = p->name,
                                                    .data  = params->gradient + p->first,
                                                    .count = p->count,
-                                                   .codec = own_codec(ex, p)};
+                                                   .codec = own_codec(ex, p),
+                                                   .axes  = p->role != TW_WEIGHT};
         }
     }
-    list[n++] = (tw_bucket_tensor_t){
-        .name = "loss", .data = params->extra, .count = 2, .codec = exact_codec(ex)};
+    list[n++] = (tw_bucket_tensor_t){.name = "loss", .data = params->extra, .count = 2, .axes = 1};
     return n;
 }
 

@@ -175,7 +175,7 @@ static const struct by_hand {
      "wait300 wait902 0.003"},
     {WITH_TRUNK, "data", 2, 1,
      "0.02 allgather:402:- wait402 0.01 0.004 0.008 allreduce:2000:grad "
-     "allgather:400:- wait400 0.02 0.04 allreduce:900:- allreduce:312:- wait2000 wait900 wait312 "
+     "allgather:400:- wait400 0.02 0.04 allreduce:310:- allreduce:902:- wait2000 wait310 wait902 "
      "0.003"},
     {WITH_TRUNK, "b", 3, 0,
      "0.01333333333 allgather:402:- wait402 0.006666666667 bcast:1600:act wait1600 "
@@ -393,32 +393,29 @@ START_TEST(passes_are_those_of_the_library)
 }
 END_TEST
 
-/* The tensors of a training as tw_buckets_create() gets them from the trainer: those that name fp32
- * have a codec, small ones by themselves have none. */
+/* The tensors of a training as tw_buckets_create() lists them for the trainer. */
 static size_t list_parts(const workload_t *of, int lossy, tw_bucket_part_t *part, float *memory)
 {
-    static const char named, coded; /* addresses of two codecs */
+    static const char coded; /* the address of a codec */
     size_t            n = 0;
 
     for (size_t l = of->training.layers; l-- > 0;) {
         const double counts[] = {of->training.layer[l].biases, of->training.layer[l].weights};
 
         for (int k = 0; k < 2; k++) {
-            const int alone = lossy && k == 1 && !tw_tensor_is_small(counts[k], 0);
+            const int axes  = k == 0 || of->training.layer[l].channels > 0.0;
+            const int alone = lossy && !tw_tensor_is_small((size_t)counts[k], axes);
 
             if (counts[k] > 0.0) {
                 part[n++] = (tw_bucket_part_t){
                     .count = (size_t)counts[k],
                     .alone = alone,
-                    .codec = !lossy || (k == 1 && !alone)
-                                 ? NULL
-                                 : (const tw_codec_t *)(const void *)(alone ? &coded : &named),
+                    .codec = alone ? (const tw_codec_t *)(const void *)&coded : NULL,
                     .at    = l};
             }
         }
     }
-    part[n++] = (tw_bucket_part_t){
-        .count = 2, .codec = lossy ? (const tw_codec_t *)(const void *)&named : NULL};
+    part[n++] = (tw_bucket_part_t){.count = 2};
     for (size_t i = n; i-- > 0;) {
         part[i].data = memory;
         memory += part[i].count;
