@@ -204,7 +204,8 @@ void buckets_independent(void)
     const place_t       place     = {true, NULL};
     float              *memory    = place_get(&place, (2 * N + LATER) * sizeof(float));
     float              *ones      = place_get(&place, N * sizeof(float));
-    tw_bucket_tensor_t  tensors[] = {{"first", memory, N, NULL}, {"second", memory + N, N, NULL}};
+    tw_bucket_tensor_t  tensors[] = {{.name = "first", .data = memory, .count = N},
+                                     {.name = "second", .data = memory + N, .count = N}};
     tw_exec_t           exec;
     tw_buckets_config_t config = {
         .codec = t_codec("tree8", TW_F32), .small = 1, .exec = place_exec(&place, &exec)};

@@ -35,9 +35,10 @@ typedef struct way {
 
 static tw_status_t buckets_make(tw_comm_t *comm, const room_t *room, void **p)
 {
-    const tw_bucket_tensor_t tensors[] = {{"a", room->a, COUNT, NULL}, {"b", room->b, COUNT, NULL}};
-    const tw_buckets_config_t config   = {
-          .codec = t_codec("tree8", TW_F32), .small = 1, .exec = &on_device};
+    const tw_bucket_tensor_t  tensors[] = {{.name = "a", .data = room->a, .count = COUNT},
+                                           {.name = "b", .data = room->b, .count = COUNT}};
+    const tw_buckets_config_t config    = {
+           .codec = t_codec("tree8", TW_F32), .small = 1, .exec = &on_device};
 
     return tw_buckets_create(comm, &config, tensors, 2, (tw_buckets_t **)p);
 }
