@@ -138,8 +138,7 @@ static tw_status_t tw_buckets_same(const tw_buckets_t *b, const tw_buckets_confi
                               5);
 }
 
-/* The buffers of buckets whose tensors do not lie together. */
-static tw_status_t tw_buckets_room(tw_buckets_t *b)
+tw_status_t tw_buckets_room(tw_buckets_t *b)
 {
     const size_t staged = tw_buckets_staged(b, NULL);
     void        *room   = NULL;
@@ -155,27 +154,6 @@ static tw_status_t tw_buckets_room(tw_buckets_t *b)
     }
     if (status == TW_OK && staged > 0) {
         tw_buckets_staged(b, b->room);
-    }
-    return status;
-}
-
-tw_status_t tw_bucket_operation(tw_buckets_t *b, tw_bucket_t *bucket)
-{
-    const tw_bucket_part_t *first = &b->part[bucket->first];
-    tw_how_t                how   = b->how;
-    tw_status_t             status;
-
-    how.codec = bucket->codec;
-    if (bucket->alone) {
-        how.feedback = first->feedback != NULL ? first->feedback : bucket->feedback;
-    }
-    status = (b->once ? tw_iallreduce : tw_allreduce_init)(
-        b->comm, TW_IN_PLACE, bucket->base, bucket->count, b->reduction, &how, &bucket->plan);
-    if (status != TW_OK) {
-        TW_ERROR(&b->comm->log, "tw_buckets_create: tensor '%s' (%zu elements, %s): %s",
-                 first->name, bucket->count,
-                 bucket->codec != NULL ? tw_codec_spec(bucket->codec) : "fp32",
-                 tw_status_text(status));
     }
     return status;
 }
@@ -251,11 +229,10 @@ static tw_status_t tw_buckets_make(tw_buckets_t *b, const tw_buckets_config_t *c
     return status;
 }
 
-static const tw_buckets_config_t tw_buckets_usual = {0};
+const tw_buckets_config_t tw_buckets_usual = {0};
 
-/* What is wrong with the arguments on this rank, before anything else. */
-static tw_status_t tw_buckets_called(const tw_comm_t *comm, const tw_bucket_tensor_t *tensors,
-                                     size_t n, tw_buckets_t *const *buckets_p)
+tw_status_t tw_buckets_called(const tw_comm_t *comm, const tw_bucket_tensor_t *tensors, size_t n,
+                              tw_buckets_t *const *buckets_p)
 {
     const tw_status_t status = tw_comm_check(comm);
 
@@ -263,10 +240,9 @@ static tw_status_t tw_buckets_called(const tw_comm_t *comm, const tw_bucket_tens
                                                                                 : status;
 }
 
-/* What each rank can do by itself. *b_p is NULL, or to be destroyed whatever the status. */
-static tw_status_t tw_buckets_new(tw_comm_t *comm, const tw_buckets_config_t *config,
-                                  const tw_bucket_tensor_t *tensors, size_t n, bool once,
-                                  tw_buckets_t **b_p)
+tw_status_t tw_buckets_new(tw_comm_t *comm, const tw_buckets_config_t *config,
+                           const tw_bucket_tensor_t *tensors, size_t n, bool once,
+                           tw_buckets_t **b_p)
 {
     tw_side_stream_t side   = {.comm = comm};
     tw_status_t      status = tw_buckets_check(comm, config);
@@ -303,8 +279,7 @@ static tw_status_t tw_buckets_new(tw_comm_t *comm, const tw_buckets_config_t *co
     return tw_buckets_begin(b, config, tensors, n);
 }
 
-/* Hand it out, or destroy it. */
-static tw_status_t tw_buckets_made(tw_buckets_t *b, tw_status_t status, tw_buckets_t **buckets_p)
+tw_status_t tw_buckets_made(tw_buckets_t *b, tw_status_t status, tw_buckets_t **buckets_p)
 {
     if (status == TW_OK) {
         *buckets_p = b;
@@ -326,30 +301,6 @@ tw_status_t tw_buckets_create(tw_comm_t *comm, const tw_buckets_config_t *config
     config = config != NULL ? config : &tw_buckets_usual;
     status = tw_buckets_new(comm, config, tensors, n, false, &b);
     status = tw_buckets_make(b != NULL ? b : &none, config, status); /* the others must know */
-    return tw_buckets_made(b, status, buckets_p);
-}
-
-tw_status_t tw_buckets_start(tw_comm_t *comm, const tw_buckets_config_t *config,
-                             const tw_bucket_tensor_t *tensors, size_t n, tw_buckets_t **buckets_p)
-{
-    tw_buckets_t *b;
-    tw_status_t   status = tw_buckets_called(comm, tensors, n, buckets_p);
-
-    if (status != TW_OK) {
-        return status;
-    }
-    config = config != NULL ? config : &tw_buckets_usual;
-    if (config->exec != NULL && config->exec->memory != TW_MEMORY_HOST) {
-        TW_ERROR(&comm->log, "tw_buckets_start: tensors must be in host memory");
-        return TW_ERR_UNSUPPORTED;
-    }
-    status = tw_buckets_new(comm, config, tensors, n, true, &b);
-    if (status == TW_OK) {
-        status = tw_buckets_room(b);
-    }
-    for (size_t i = 0; i < n && status == TW_OK; i++) {
-        status = tw_buckets_ready(b, i);
-    }
     return tw_buckets_made(b, status, buckets_p);
 }
 

@@ -68,6 +68,27 @@ void tw_buckets_group(tw_buckets_t *b, size_t bytes);
 /* Make the operation of a bucket: a plan, or one that is under way. */
 tw_status_t tw_bucket_operation(tw_buckets_t *b, tw_bucket_t *bucket);
 
+/* Wait so many milliseconds at most; -1: without end. *done_p: it is complete, or failed. */
+tw_status_t tw_bucket_await(tw_buckets_t *b, size_t number, int milliseconds, int *done_p);
+
+/* The configuration of a caller who gives none. */
+extern const tw_buckets_config_t tw_buckets_usual;
+
+/* What is wrong with the arguments on this rank, before anything else. */
+tw_status_t tw_buckets_called(const tw_comm_t *comm, const tw_bucket_tensor_t *tensors, size_t n,
+                              tw_buckets_t *const *buckets_p);
+
+/* What each rank can do by itself. *b_p is NULL, or to be destroyed whatever the status. */
+tw_status_t tw_buckets_new(tw_comm_t *comm, const tw_buckets_config_t *config,
+                           const tw_bucket_tensor_t *tensors, size_t n, bool once,
+                           tw_buckets_t **b_p);
+
+/* The buffers of buckets whose tensors do not lie together. Collective, but if b->once. */
+tw_status_t tw_buckets_room(tw_buckets_t *b);
+
+/* Hand it out, or destroy it where the status is a failure. Returns the status. */
+tw_status_t tw_buckets_made(tw_buckets_t *b, tw_status_t status, tw_buckets_t **buckets_p);
+
 /* Elements of all buckets that need a buffer, and where in it each lies. */
 size_t tw_buckets_staged(tw_buckets_t *b, float *room);
 

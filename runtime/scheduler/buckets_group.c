@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/buckets_group.c - which tensors travel together, and where each lies in its bucket.
+ * scheduler/buckets_group.c - which tensors travel together, where each lies in its bucket, and
+ * the operation of a bucket.
  *
  * Buckets are numbered by their last tensor, since that is what they wait for.
  */
@@ -111,4 +112,25 @@ size_t tw_buckets_staged(tw_buckets_t *b, float *room)
         }
     }
     return used;
+}
+
+tw_status_t tw_bucket_operation(tw_buckets_t *b, tw_bucket_t *bucket)
+{
+    const tw_bucket_part_t *first = &b->part[bucket->first];
+    tw_how_t                how   = b->how;
+    tw_status_t             status;
+
+    how.codec = bucket->codec;
+    if (bucket->alone) {
+        how.feedback = first->feedback != NULL ? first->feedback : bucket->feedback;
+    }
+    status = (b->once ? tw_iallreduce : tw_allreduce_init)(
+        b->comm, TW_IN_PLACE, bucket->base, bucket->count, b->reduction, &how, &bucket->plan);
+    if (status != TW_OK) {
+        TW_ERROR(&b->comm->log, "tw_buckets_create: tensor '%s' (%zu elements, %s): %s",
+                 first->name, bucket->count,
+                 bucket->codec != NULL ? tw_codec_spec(bucket->codec) : "fp32",
+                 tw_status_text(status));
+    }
+    return status;
 }

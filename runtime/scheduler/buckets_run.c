@@ -88,8 +88,7 @@ static tw_status_t tw_bucket_hand_out(tw_buckets_t *b, const tw_bucket_t *bucket
     return status;
 }
 
-/* Wait so many milliseconds at most; -1: without end. *done_p: it is complete, or failed. */
-static tw_status_t tw_bucket_await(tw_buckets_t *b, size_t number, int milliseconds, int *done_p)
+tw_status_t tw_bucket_await(tw_buckets_t *b, size_t number, int milliseconds, int *done_p)
 {
     tw_bucket_t *bucket = &b->bucket[number];
     tw_status_t  status = TW_OK;
@@ -121,30 +120,6 @@ static tw_status_t tw_bucket_complete(tw_buckets_t *b, size_t number)
     int done;
 
     return tw_bucket_await(b, number, -1, &done);
-}
-
-tw_status_t tw_buckets_wait_for(tw_buckets_t **buckets_p, int milliseconds, int *done_p)
-{
-    const uint64_t start  = tw_clock_ns();
-    tw_status_t    status = TW_OK;
-    tw_buckets_t  *b;
-
-    if (buckets_p == NULL || done_p == NULL || milliseconds < 0) {
-        return TW_ERR_INVALID_ARG;
-    }
-    b       = *buckets_p;
-    *done_p = 1;
-    for (size_t k = 0; b != NULL && k < b->buckets && status == TW_OK && *done_p; k++) {
-        const uint64_t spent = (tw_clock_ns() - start) / 1000000U;
-
-        status = tw_bucket_await(
-            b, k, spent < (uint64_t)milliseconds ? milliseconds - (int)spent : 0, done_p);
-    }
-    if (*done_p) {
-        tw_buckets_destroy(b);
-        *buckets_p = NULL;
-    }
-    return status;
 }
 
 tw_status_t tw_buckets_wait(tw_buckets_t *b, size_t i)
