@@ -8,240 +8,15 @@
 #include "config.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "runtime/base/clock.h"
-#include "train/input/pipeline.h"
-#include "train/input/prepare.h"
-
-typedef struct tw_pipeline_slot {
-    _Atomic uint64_t claim; /* number of the batch << 32 | images not yet claimed */
-    atomic_size_t    unfinished;
-    size_t           n;
-    tw_subset_t      part;
-    uint64_t         epoch;
-    size_t           view;
-    int              transfer;
-    tw_input_row_t  *row; /* [rows] */
-    tw_broken_t      broken;
-    _Atomic uint64_t bytes;
-    atomic_int       failed;
-    tw_problem_t     problem; /* the first */
-} tw_pipeline_slot_t;
-
-typedef struct tw_worker {
-    tw_pipeline_t    *pipeline;
-    int               id;
-    pthread_t         thread;
-    tw_thread_state_t state;
-} tw_worker_t;
-
-struct tw_pipeline {
-    tw_pipeline_config_t config;
-    tw_pipeline_slot_t   slot[TW_PIPELINE_DEPTH];
-    size_t               values; /* of an image */
-
-    tw_worker_t    **worker; /* [started] */
-    int              started;
-    atomic_int       active; /* workers 0 .. active - 1 work, the others sleep */
-    atomic_int       closing;
-    _Atomic uint64_t posted;
-    uint64_t         taken;
-
-    pthread_mutex_t lock;
-    pthread_cond_t  work, done; /* batches posted, workers called; a batch finished */
-
-    tw_thread_state_t *computing; /* [config.computing] */
-
-    tw_broken_t         broken;
-    _Atomic uint64_t    grown, busy_ns;
-    tw_pipeline_facts_t facts;
-};
+#include "train/input/pipeline_inside.h"
 
 static double now(void)
 {
     return 1e-9 * (double)tw_clock_ns();
-}
-
-static uint64_t thread_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* ---- workers ------------------------------------------------------------------------------- */
-
-/* The first image that fails speaks for the batch; nobody reads what it says before all are
- * done. */
-static void fail(tw_pipeline_slot_t *slot, const tw_problem_t *problem)
-{
-    if (atomic_exchange(&slot->failed, 1) == 0) {
-        slot->problem = *problem;
-    }
-}
-
-static tw_prepare_t preparing(tw_pipeline_t *p, tw_pipeline_slot_t *slot)
-{
-    return (tw_prepare_t){.source = p->config.source,
-                          .list   = p->config.list[slot->part],
-                          .part   = slot->part,
-                          .seed   = p->config.seed,
-                          .epoch  = slot->epoch,
-                          .view   = slot->view,
-                          .broken = p->config.skip ? &slot->broken : NULL};
-}
-
-/* Everything in front of the transfer, and the transfer. */
-static void prepare(tw_pipeline_t *p, tw_pipeline_slot_t *slot, size_t i, tw_thread_state_t *state)
-{
-    const tw_input_device_t *device  = p->config.device;
-    const tw_prepare_t       how     = preparing(p, slot);
-    tw_input_row_t          *row     = &slot->row[i];
-    tw_staging_t            *staging = &row->staging;
-    const uint64_t           before  = staging->host.grown;
-    tw_problem_t             problem = {0};
-    size_t                   bytes;
-
-    row->begun = tw_clock_ns();
-    if ((device->claim != NULL && device->claim(device, staging, &problem) != 0) ||
-        tw_prepare_begin(&how, &row->prepared, (size_t)slot->transfer, state, &staging->host,
-                         &problem) != 0) {
-        fail(slot, &problem);
-        return;
-    }
-    row->made = tw_clock_ns();
-    if (device->move(device, staging, &row->prepared.planned.image, state->work.pixels, &bytes,
-                     &problem) != 0) {
-        fail(slot, &problem);
-        return;
-    }
-    row->moved = tw_clock_ns();
-    atomic_fetch_add(&slot->bytes, bytes);
-    atomic_fetch_add(&p->grown, staging->host.grown - before + tw_thread_state_grown(state));
-}
-
-static void finish(tw_pipeline_t *p, tw_pipeline_slot_t *slot)
-{
-    if (atomic_fetch_sub(&slot->unfinished, 1) == 1) {
-        pthread_mutex_lock(&p->lock);
-        pthread_cond_broadcast(&p->done);
-        pthread_mutex_unlock(&p->lock);
-    }
-}
-
-/* One image of batch `number`, if there is one that nobody has claimed. */
-static int claim(tw_pipeline_slot_t *slot, uint32_t number, size_t *i)
-{
-    uint64_t word = atomic_load(&slot->claim);
-
-    while ((uint32_t)(word >> 32) == number && (uint32_t)word > 0) {
-        if (atomic_compare_exchange_weak(&slot->claim, &word, word - 1)) {
-            *i = slot->n - (uint32_t)word;
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* Whether a worker has nothing to do before somebody calls. */
-static int idle(tw_pipeline_t *p, const tw_worker_t *w, uint64_t next)
-{
-    return !atomic_load(&p->closing) &&
-           (w->id >= atomic_load(&p->active) || next >= atomic_load(&p->posted));
-}
-
-static void sleep_while_idle(tw_pipeline_t *p, const tw_worker_t *w, uint64_t next)
-{
-    if (idle(p, w, next)) {
-        pthread_mutex_lock(&p->lock);
-        while (idle(p, w, next)) {
-            pthread_cond_wait(&p->work, &p->lock);
-        }
-        pthread_mutex_unlock(&p->lock);
-    }
-}
-
-static void *work(void *user)
-{
-    tw_worker_t   *w     = user;
-    tw_pipeline_t *p     = w->pipeline;
-    uint64_t       next  = 0; /* number of the batch to look at */
-    uint64_t       spent = thread_ns();
-
-    for (;;) {
-        tw_pipeline_slot_t *slot;
-        uint64_t            posted, later;
-        size_t              i;
-
-        sleep_while_idle(p, w, next);
-        if (atomic_load(&p->closing)) {
-            return NULL;
-        }
-        posted = atomic_load(&p->posted);
-        if (posted - next > TW_PIPELINE_DEPTH) {
-            next = posted - TW_PIPELINE_DEPTH; /* it has slept long: the others are taken */
-        }
-        slot = &p->slot[next % TW_PIPELINE_DEPTH];
-        if (!claim(slot, (uint32_t)next, &i)) {
-            next++;
-            continue;
-        }
-        prepare(p, slot, i, &w->state);
-        later = thread_ns();
-        atomic_fetch_add(&p->busy_ns, later - spent);
-        spent = later;
-        finish(p, slot);
-    }
-}
-
-static int start_worker(tw_pipeline_t *p, tw_problem_t *problem)
-{
-    tw_worker_t *w    = calloc(1, sizeof(*w));
-    void        *more = realloc(p->worker, (size_t)(p->started + 1) * sizeof(*p->worker));
-    sigset_t     all, had;
-    int          error;
-
-    p->worker = more != NULL ? more : p->worker;
-    if (w == NULL || more == NULL ||
-        tw_thread_state_create(&w->state, p->config.kernels, p->config.most) != 0) {
-        free(w);
-        return tw_problem_machine(problem, "out of memory for a loader thread");
-    }
-    w->pipeline = p;
-    w->id       = p->started;
-    /* Signals are for the threads of the program. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &had);
-    error = pthread_create(&w->thread, NULL, work, w);
-    pthread_sigmask(SIG_SETMASK, &had, NULL);
-    if (error != 0) {
-        tw_thread_state_destroy(&w->state);
-        free(w);
-        return tw_problem_set(problem, "no loader thread %d: %s", p->started + 1, strerror(error));
-    }
-    p->worker[p->started++] = w;
-    return 0;
-}
-
-int tw_pipeline_threads(tw_pipeline_t *p, int threads, tw_problem_t *problem)
-{
-    while (p->started < threads) {
-        if (start_worker(p, problem) != 0) {
-            return -1;
-        }
-    }
-    pthread_mutex_lock(&p->lock);
-    atomic_store(&p->active, threads);
-    pthread_cond_broadcast(&p->work);
-    pthread_mutex_unlock(&p->lock);
-    return 0;
 }
 
 /* ---- made and taken down ------------------------------------------------------------------- */
@@ -302,26 +77,12 @@ static void release(const tw_input_device_t *device, tw_staging_t *staging)
     tw_buffer_destroy(&staging->host);
 }
 
-static void stop_workers(tw_pipeline_t *p)
-{
-    pthread_mutex_lock(&p->lock);
-    atomic_store(&p->closing, 1);
-    pthread_cond_broadcast(&p->work);
-    pthread_mutex_unlock(&p->lock);
-    for (int i = 0; i < p->started; i++) {
-        pthread_join(p->worker[i]->thread, NULL);
-        tw_thread_state_destroy(&p->worker[i]->state);
-        free(p->worker[i]);
-    }
-    free(p->worker);
-}
-
 void tw_pipeline_destroy(tw_pipeline_t *p)
 {
     if (p == NULL) {
         return;
     }
-    stop_workers(p);
+    tw_pipeline_stop(p);
     for (int i = 0; p->computing != NULL && i < p->config.computing; i++) {
         tw_thread_state_destroy(&p->computing[i]);
     }
@@ -376,9 +137,9 @@ void tw_pipeline_post(tw_pipeline_t *p, const tw_pipeline_batch_t *batch)
 static void prepare_here(tw_pipeline_t *p, tw_pipeline_slot_t *slot)
 {
 #pragma omp parallel num_threads(p->config.computing) if (p->config.computing > 1)
-    for (size_t i; claim(slot, (uint32_t)p->taken, &i);) {
-        prepare(p, slot, i, tw_thread_state_own(p->computing));
-        finish(p, slot);
+    for (size_t i; tw_pipeline_claim(slot, (uint32_t)p->taken, &i);) {
+        tw_pipeline_prepare(p, slot, i, tw_thread_state_own(p->computing));
+        tw_pipeline_finish(p, slot);
     }
 }
 
@@ -403,7 +164,7 @@ static void wait_for(tw_pipeline_t *p, tw_pipeline_slot_t *slot)
 /* What is left to do, for all images of the batch together, by the device. */
 static void run(tw_pipeline_t *p, tw_pipeline_slot_t *slot, float *out)
 {
-    const tw_prepare_t     how     = preparing(p, slot);
+    const tw_prepare_t     how     = tw_pipeline_preparing(p, slot);
     const double           start   = now();
     tw_problem_t           problem = {0};
     const tw_input_batch_t batch   = {.how      = &how,
@@ -416,7 +177,7 @@ static void run(tw_pipeline_t *p, tw_pipeline_slot_t *slot, float *out)
                                       .threads  = p->config.computing};
 
     if (p->config.device->run(p->config.device, &batch, &problem) != 0) {
-        fail(slot, &problem);
+        tw_pipeline_fail(slot, &problem);
     }
     for (int i = 0; i < p->config.computing; i++) {
         atomic_fetch_add(&p->grown, tw_thread_state_grown(&p->computing[i]));
