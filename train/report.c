@@ -4,13 +4,11 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "command/json.h"
-#include "train/report.h"
+#include "train/report_inside.h"
 
 /* Whether somebody watches. Open MPI gives every rank a terminal as standard output, whatever
  * mpirun's own is, and a pipe as standard error; so ask also where the launcher's standard error
@@ -41,7 +39,7 @@ static void print_top5(const tw_training_t *t, double error)
 }
 
 /* "784x1024x1024x10" for dense layers, else "28x28x1, 7 layers". */
-static void shape_text(const tw_network_t *net, char *text, size_t size)
+void tw_report_shape(const tw_network_t *net, char *text, size_t size)
 {
     size_t used;
 
@@ -58,7 +56,7 @@ static void shape_text(const tw_network_t *net, char *text, size_t size)
     }
 }
 
-static int on_device(const tw_training_t *t)
+int tw_report_on_device(const tw_training_t *t)
 {
     return tw_backend_memory(t->backend) != TW_MEMORY_HOST;
 }
@@ -69,7 +67,7 @@ static void report_transfer(const tw_training_t *t)
     const size_t           least = tw_feed_transfer_least(t->feed);
     const tw_transforms_t *list  = tw_feed_list(t->feed, TW_SUBSET_TRAIN);
 
-    if (on_device(t) && least > 0) {
+    if (tw_report_on_device(t) && least > 0) {
         printf("images move to the device behind operation %zu of %zu, %s, at the earliest: the "
                "processor does that one\n",
                least, list->n, list->op[least - 1].ops->name);
@@ -85,7 +83,7 @@ void tw_report_begin(tw_training_t *t)
         return;
     }
     t->terminal = watched();
-    shape_text(&t->network, shape, sizeof(shape));
+    tw_report_shape(&t->network, shape, sizeof(shape));
     printf("%s %s (%zu parameters), %s (%zu training, %zu test images)\n", t->network.name, shape,
            tw_network_parameters(&t->network), o->data, tw_feed_count(t->feed, TW_SUBSET_TRAIN),
            tw_feed_count(t->feed, TW_SUBSET_TEST));
@@ -159,7 +157,7 @@ void tw_report_step(tw_training_t *t, double seconds, double exposed)
     }
 }
 
-static uint64_t epoch_of(const tw_training_t *t, const tw_evaluation_t *e)
+uint64_t tw_report_epoch_of(const tw_training_t *t, const tw_evaluation_t *e)
 {
     return (e->step - 1) / t->steps + 1;
 }
@@ -174,7 +172,7 @@ void tw_report_evaluation(tw_training_t *t)
     tw_report_wipe(t);
     tw_report_changes(t);
     printf("test after step %5" PRIu64 ", epoch %3" PRIu64 "  loss %.4f  test error %5.2f %%  ",
-           e->step, epoch_of(t, e), e->train_loss, 100.0 * e->test_error);
+           e->step, tw_report_epoch_of(t, e), e->train_loss, 100.0 * e->test_error);
     print_top5(t, e->test_error_top5);
     printf("%6.2f s of training\n", e->seconds);
     fflush(stdout);
@@ -216,9 +214,6 @@ void tw_report_switch(tw_training_t *t)
 }
 
 /* Means over the epochs that this run has done; the last epoch's figures where it did none. */
-typedef struct tw_means {
-    double seconds, images_per_second, step_seconds, exposed, bytes_sent, bytes_uncompressed;
-} tw_means_t;
 
 /* With --steps and few steps in an epoch, epochs are left out until two steps have been done: the
  * first ones prepare much. */
@@ -232,7 +227,7 @@ static uint64_t first_counted(const tw_training_t *t)
     return from < t->epochs ? from : t->epochs - 1;
 }
 
-static tw_means_t means(const tw_training_t *t)
+tw_means_t tw_report_means(const tw_training_t *t)
 {
     const uint64_t from   = first_counted(t);
     const double   n      = (double)(t->epochs - from);
@@ -254,7 +249,7 @@ static tw_means_t means(const tw_training_t *t)
 }
 
 /* NULL: there was no test. */
-static const tw_evaluation_t *last_test(const tw_training_t *t)
+const tw_evaluation_t *tw_report_last_test(const tw_training_t *t)
 {
     const tw_evaluations_t *e = &t->evaluations;
 
@@ -262,7 +257,7 @@ static const tw_evaluation_t *last_test(const tw_training_t *t)
 }
 
 /* The first test that --until asks for; NULL: none yet, or not asked. */
-static const tw_evaluation_t *reached(const tw_training_t *t)
+const tw_evaluation_t *tw_report_reached(const tw_training_t *t)
 {
     const tw_train_options_t *o = t->options;
 
@@ -271,7 +266,7 @@ static const tw_evaluation_t *reached(const tw_training_t *t)
 
 static void print_until(const tw_training_t *t)
 {
-    const tw_evaluation_t *first = reached(t);
+    const tw_evaluation_t *first = tw_report_reached(t);
 
     if (first != NULL) {
         printf("reached: %s after %.2f s of training, %" PRIu64 " steps\n", t->options->until_text,
@@ -284,7 +279,7 @@ static void print_until(const tw_training_t *t)
 
 static void report_memory(const tw_training_t *t)
 {
-    if (on_device(t)) {
+    if (tw_report_on_device(t)) {
         printf("memory of rank 0's device: %.1f of %.0f MB\n",
                1e-6 * (double)tw_backend_memory_used(t->backend),
                1e-6 * (double)tw_backend_memory_total(t->backend));
@@ -294,22 +289,10 @@ static void report_memory(const tw_training_t *t)
     }
 }
 
-/* null where the processor computes. */
-static json_t *device_object(const tw_training_t *t)
-{
-    if (!on_device(t)) {
-        return json_null();
-    }
-    return json_pack("{s:s, s:s, s:b, s:b, s:I, s:I}", "name", tw_backend_name(t->backend), "note",
-                     tw_backend_note(t->backend), "tf32", t->options->tf32, "fast",
-                     t->options->fast, "bytes", (json_int_t)tw_backend_memory_used(t->backend),
-                     "bytes_total", (json_int_t)tw_backend_memory_total(t->backend));
-}
-
 void tw_report_end(const tw_training_t *t)
 {
-    const tw_evaluation_t *tested = last_test(t);
-    const tw_means_t       m      = means(t);
+    const tw_evaluation_t *tested = tw_report_last_test(t);
+    const tw_means_t       m      = tw_report_means(t);
     double                 waited = 0.0;
 
     if (t->rank != 0) {
@@ -341,118 +324,4 @@ void tw_report_end(const tw_training_t *t)
     tw_report_calibration(t);
     tw_report_profile(t);
     fflush(stdout);
-}
-
-/* ---- JSON ---------------------------------------------------------------------------------- */
-
-static json_t *bytes_or_null(double bytes)
-{
-    return bytes < 0.0 ? json_null() : json_real(bytes);
-}
-
-static json_t *share_or_null(double share)
-{
-    return share < 0.0 ? json_null() : json_real(share);
-}
-
-static json_t *epoch_object(const tw_training_t *t, uint64_t e)
-{
-    const tw_training_record_t *r = &t->records[e];
-
-    return json_pack("{s:I, s:f, s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:b}", "epoch",
-                     (json_int_t)(e + 1), "train_loss", r->train_loss, "train_error",
-                     share_or_null(r->train_error), "test_error", share_or_null(r->test_error),
-                     "test_error_top5", share_or_null(r->test_error_top5), "seconds", r->seconds,
-                     "step_seconds", r->step_seconds, "images_per_second", r->images / r->seconds,
-                     "exposed_share", r->exposed, "input_wait_seconds", r->waited,
-                     "bytes_sent_per_step", bytes_or_null(r->bytes_sent), "global_statistics",
-                     r->global > 0.0);
-}
-
-static json_t *evaluation_object(const tw_training_t *t, const tw_evaluation_t *e)
-{
-    return json_pack("{s:I, s:I, s:f, s:f, s:f, s:f}", "step", (json_int_t)e->step, "epoch",
-                     (json_int_t)epoch_of(t, e), "seconds", e->seconds, "test_error", e->test_error,
-                     "test_error_top5", e->test_error_top5, "train_loss", e->train_loss);
-}
-
-static json_t *until_object(const tw_training_t *t)
-{
-    const tw_evaluation_t *first = reached(t);
-
-    if (t->options->until < 0.0) {
-        return json_null();
-    }
-    return json_pack("{s:s, s:b, s:o, s:o}", "condition", t->options->until_text, "reached",
-                     first != NULL, "seconds",
-                     first != NULL ? json_real(first->seconds) : json_null(), "steps",
-                     first != NULL ? json_integer((json_int_t)first->step) : json_null());
-}
-
-static json_t *results(const tw_training_t *t)
-{
-    const tw_evaluation_t *tested = last_test(t);
-    const tw_means_t       m      = means(t);
-    double                 lowest = tested != NULL ? 1.0 : -1.0;
-    json_t                *root, *epochs = json_array(), *evaluations = json_array();
-    char                   hash[32];
-
-    for (uint64_t e = 0; e < t->epochs; e++) {
-        json_array_append_new(epochs, epoch_object(t, e));
-    }
-    for (size_t i = 0; i < t->evaluations.count; i++) {
-        const tw_evaluation_t *e = &t->evaluations.list[i];
-
-        json_array_append_new(evaluations, evaluation_object(t, e));
-        lowest = e->test_error < lowest ? e->test_error : lowest;
-    }
-    snprintf(hash, sizeof(hash), "%016" PRIx64, t->hash);
-    root = json_pack(
-        "{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:I, s:I, s:I, s:I, s:s, s:o, s:o, "
-        "s:o, s:o, s:o, s:o, s:o, s:I, s:o}",
-        "test_error", share_or_null(tested != NULL ? tested->test_error : -1.0), "test_error_top5",
-        share_or_null(tested != NULL ? tested->test_error_top5 : -1.0), "test_error_min",
-        share_or_null(lowest), "train_loss", t->records[t->epochs - 1].train_loss,
-        "images_per_second", m.images_per_second, "seconds_per_epoch", m.seconds, "step_seconds",
-        m.step_seconds, "exposed_share", m.exposed, "bytes_sent_per_step",
-        bytes_or_null(m.bytes_sent), "bytes_uncompressed_per_step",
-        bytes_or_null(m.bytes_uncompressed), "steps_per_epoch", (json_int_t)t->steps,
-        "optimizer_bytes", (json_int_t)tw_report_state_bytes(t), "dense_input_bytes",
-        (json_int_t)tw_division_memory(&t->division), "dense_bytes",
-        (json_int_t)tw_head_memory(t->head), "weights_hash", hash, "weights", tw_report_weights(t),
-        "until", until_object(t), "awp_calibrate", tw_report_calibration_json(t), "profile",
-        tw_report_profile_json(t), "loader", tw_report_loader_json(t), "epochs", epochs,
-        "evaluations", evaluations, "graphs", (json_int_t)tw_trunk_graphs(t->trunk), "device",
-        device_object(t));
-    return root;
-}
-
-/* What was run. Text that is not UTF-8 does not fit JSON and is left out. */
-static json_t *settings(const tw_training_t *t)
-{
-    const tw_train_options_t *o = t->options;
-    char                      shape[96];
-
-    shape_text(&t->network, shape, sizeof(shape));
-    return json_pack(
-        "{s:s, s:s, s:I, s:s*, s:s, s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:I, s:I, s:I, s:s}",
-        "model", t->network.name, "layers", shape, "parameters",
-        (json_int_t)tw_network_parameters(&t->network), "data", o->data, "codec", t->codec_text,
-        "scheme", o->scheme, "update", o->update, "batch_statistics", o->bn, "ranks", t->size,
-        "batch", (json_int_t)t->batch, "lr", t->rates.base, "momentum", t->rates.momentum, "decay",
-        t->rates.decay, "update_period", (json_int_t)o->update_period, "seed", (json_int_t)o->seed,
-        "threads", (json_int_t)o->threads, "isa", t->kernels->isa);
-}
-
-int tw_report_json(const tw_training_t *t, int argc, char **argv, tw_problem_t *problem)
-{
-    json_t *root;
-
-    if (t->rank != 0 || t->options->json == NULL) {
-        return 0;
-    }
-    root = tw_json_begin("thinwire-train", argc, argv);
-    tw_json_add(&root, settings(t));
-    tw_json_add(&root, results(t));
-    return tw_json_end(root, t->options->json, problem);
 }
