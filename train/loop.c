@@ -3,8 +3,6 @@
  */
 #include "config.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,70 +10,9 @@
 #include "command/watch.h"
 #include "train/agree.h"
 #include "train/checkpoint.h"
-#include "train/loop.h"
+#include "train/loop_inside.h"
 #include "train/report.h"
 #include "train/step.h"
-
-/* ---- tests ----------------------------------------------------------------------------------- */
-
-/* Fractions of the test images that the network gets wrong, by its first answer and by its first
- * five. All ranks take part in all batches: they hold the dense layers together. */
-static int test(tw_training_t *t, double *error_p, double *error_top5_p, tw_problem_t *problem)
-{
-    const size_t    all   = tw_feed_count(t->feed, TW_SUBSET_TEST);
-    tw_head_wrong_t wrong = {.one = 0};
-    double          mine[2], sum[2];
-
-    tw_profile_evaluation(t->profile, 1);
-    for (size_t begin = 0; begin < all; begin += t->batch) {
-        if (tw_step_test(t, begin, &wrong, problem) != 0) {
-            return -1;
-        }
-    }
-    mine[0] = (double)wrong.one;
-    mine[1] = (double)wrong.five;
-    watch_begin("MPI_Allreduce");
-    MPI_Allreduce(mine, sum, 2, MPI_DOUBLE, MPI_SUM, t->comm);
-    watch_end();
-    tw_profile_evaluation(t->profile, 0);
-    *error_p      = sum[0] / (double)all;
-    *error_top5_p = sum[1] / (double)all;
-    return 0;
-}
-
-/* Hash all weights that every rank has, and see that they are finite and the same on all ranks.
- * Collective, and so is what it says. */
-static int check_weights(tw_training_t *t, tw_problem_t *problem)
-{
-    const size_t layers                       = t->network.layers;
-    const int    whole                        = t->step % t->steps == 0;
-    uint64_t     words[TW_NETWORK_LAYERS_MAX] = {0};
-    uint64_t     bad = layers, first = layers; /* the first not finite: here, on any rank */
-    int          rank, finite, status = 0;
-    size_t       layer;
-    char         when[40];
-
-    for (size_t l = 0; l < layers; l++) {
-        if (tw_params_hash(&t->params, l, &words[l], &finite, problem) != 0) {
-            problem->fatal = t->size > 1; /* the others wait for this rank's hashes */
-            return -1;
-        }
-        bad = finite || bad < l ? bad : l;
-    }
-    snprintf(when, sizeof(when), "after %s %" PRIu64, whole ? "epoch" : "step",
-             whole ? t->step / t->steps : t->step);
-    /* Shares of split layers only their rank sees. */
-    MPI_Allreduce(&bad, &first, 1, MPI_UINT64_T, MPI_MIN, t->comm);
-    if (tw_agree_words(t->comm, words, layers, &rank, &layer) != 0) {
-        status = tw_problem_set(problem, "%s rank %d has other weights than rank 0 in layer %s",
-                                when, rank, t->network.layer[layer].name);
-    } else if (first < layers) {
-        status = tw_problem_set(problem,
-                                "%s weights of layer %s are not finite; a smaller --lr may help",
-                                when, t->network.layer[first].name);
-    }
-    return status;
-}
 
 static int epoch_is_over(const tw_training_t *t)
 {
@@ -90,23 +27,6 @@ static int test_is_due(const tw_training_t *t)
         return o->steps == 0 && epoch_is_over(t);
     }
     return t->step % o->eval_every == 0 || epoch_is_over(t);
-}
-
-/* Errors are sums of whole numbers, and seconds have been agreed on, so all ranks note the same. */
-static int evaluate(tw_training_t *t, tw_problem_t *problem)
-{
-    tw_evaluation_t one = {.step       = t->step,
-                           .seconds    = t->seconds,
-                           .train_loss = t->record.train_loss / t->record.images};
-
-    if (test(t, &one.test_error, &one.test_error_top5, problem) != 0) {
-        return -1;
-    }
-    if (tw_evaluations_add(&t->evaluations, &one, problem) != 0) {
-        problem->fatal = t->size > 1; /* the others train on */
-        return -1;
-    }
-    return 0;
 }
 
 /* ---- a stretch: the steps until the next test, at most to the end of the epoch --------------- */
@@ -248,11 +168,11 @@ static int run_stretch(tw_training_t *t, tw_problem_t *problem)
         return -1;
     }
     measure(t, &before, waited_until, MPI_Wtime() - start);
-    if (check_weights(t, problem) != 0 ||
+    if (tw_training_check_weights(t, problem) != 0 ||
         tw_normalisation_settle(&t->norm, &t->params, problem) != 0) {
         return -1;
     }
-    return test_is_due(t) ? evaluate(t, problem) : 0;
+    return test_is_due(t) ? tw_training_evaluate(t, problem) : 0;
 }
 
 /* ---- epochs --------------------------------------------------------------------------------- */
@@ -396,7 +316,7 @@ static void write_job(const tw_training_t *t, tw_problem_t *problem)
 int tw_training_run(tw_training_t *t, tw_problem_t *problem)
 {
     if (t->step > 0) {
-        check_weights(t, problem);
+        tw_training_check_weights(t, problem);
     }
     tw_training_hash(t, problem);
     if (tw_agree(t->comm, problem) != 0) {
