@@ -107,4 +107,24 @@ int tw_pack_store_finish(tw_pack_store_t *store, tw_problem_t *problem);
 /** The line for a result of LMDB. */
 int tw_pack_store_failed(const tw_pack_store_t *store, int error, tw_problem_t *problem);
 
+/* ---- all of it (pack.c), and the header (pack_header.c) -------------------------------------- */
+
+typedef struct tw_packer {
+    const tw_pack_config_t *config;
+    tw_source_t             source;
+    uint64_t                total; /* images of the source */
+    tw_transforms_t         list;
+    tw_pack_store_t         store;
+    tw_pack_stamp_t         stamp;
+    tw_pack_slot_t         *slot;
+    size_t                  slots;
+    uint64_t                ready_from; /* number of the image in the first slot */
+    size_t                  ready;      /* images in the slots                   */
+    uint64_t told; /* images of which it was said that they are left out: those below */
+    double   begun, reported;
+} tw_packer_t;
+
+/** Write the header, when all images are stored: how many, their labels and names of classes. */
+int tw_pack_complete(tw_packer_t *p, tw_problem_t *problem);
+
 #endif /* TW_TRAIN_PACK_INSIDE_H */
