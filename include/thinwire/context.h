@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * thinwire/context.h - settings, log and counters that everything else hangs on.
+ * thinwire/context.h - contexts: settings and log of communicators and codecs.
  *
- * A process may hold any number of contexts; nothing that depends on the rank is global, so
- * several ranks may live in one process (a simulator) and the library may live in a stranger's.
+ * A process may hold any number of contexts. No state that depends on the rank is global, so
+ * several ranks may run in one process (a simulator), and other programs may embed the library.
  */
 #ifndef THINWIRE_CONTEXT_H
 #define THINWIRE_CONTEXT_H
@@ -24,37 +24,38 @@ typedef enum tw_log_level {
     TW_LOG_TRACE = 4
 } tw_log_level_t;
 
-/** Receives one complete line, without a newline. rank is -1 where none is known. */
+/** Receives one complete line, without a newline. rank is -1 if unknown. */
 typedef void (*tw_log_fn_t)(void *arg, tw_log_level_t level, int rank, const char *line);
 
-/** Create a context from the THINWIRE_* environment.
- * A malformed setting, of any module, is an error, an unknown THINWIRE_ name is warned about (with
- * the nearest known name); both go to stderr in one line. Codecs and communicators read their own
+/** Create a context from the THINWIRE_* environment. Makes no MPI call.
+ * A malformed setting of any module is an error. An unknown THINWIRE_ name gives a warning with the
+ * nearest known name. Both write one line to stderr. Codecs and communicators read their own
  * settings from the environment when they are created.
  * @param [out] ctx_p  set only on TW_OK; release it with tw_context_destroy().
- * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_SETTING, TW_ERR_NO_MEMORY. Makes no MPI call. */
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_SETTING, TW_ERR_NO_MEMORY. */
 tw_status_t tw_context_create(tw_context_t **ctx_p);
 
-/** Release a context; NULL is allowed. Codecs and communicators made from it must be gone. */
+/** Release a context; NULL is allowed. Destroy its codecs and communicators first. */
 void tw_context_destroy(tw_context_t *ctx);
 
 /** Send log lines to fn(arg, ...) instead of stderr; fn NULL restores stderr.
- * Applies to communicators created afterwards. */
+ * Applies to communicators created afterwards.
+ * @return TW_OK, TW_ERR_INVALID_ARG. */
 tw_status_t tw_context_set_log(tw_context_t *ctx, tw_log_fn_t fn, void *arg);
 
-/** One setting as `thinwire info --settings` prints it. Pointers are to static
- * strings or into the environment. */
+/** One setting, as `thinwire info --settings` prints it. Pointers are to static strings or into the
+ * environment. */
 typedef struct tw_setting {
-    char        name[64];      /* the environment variable, "THINWIRE_LOG_LEVEL"        */
+    char        name[64];      /* the environment variable, "THINWIRE_LOG_LEVEL" */
     char        accepted[160]; /* "error|warn|info|debug|trace", "0..1024", "bytes ..." */
     const char *module;        /* "base", "codec", "policy", "transport", "python", ... */
-    const char *default_text;  /* "warn"                                                */
-    const char *value_text;    /* what the environment says, or default_text            */
-    const char *help;          /* one sentence                                          */
-    int         advanced;      /* for tests, or for who works on thinwire itself        */
+    const char *default_text;  /* "warn" */
+    const char *value_text;    /* value in the environment, or default_text */
+    const char *help;          /* one sentence */
+    int         advanced;      /* for tests, or for thinwire's developers */
 } tw_setting_t;
 
-/** Number of settings this library knows. */
+/** Number of settings of this library. */
 size_t tw_settings_count(void);
 
 /** The index-th setting, 0 <= index < tw_settings_count().

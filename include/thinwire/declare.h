@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * thinwire/declare.h - what surrounds the declarations of every public header: C linkage for C++,
- * and default visibility, so that the library exports these names and no others.
+ * thinwire/declare.h - macros around the declarations of every public header: C linkage for C++,
+ * and default visibility, so that the library exports only these names.
  */
 #ifndef THINWIRE_DECLARE_H
 #define THINWIRE_DECLARE_H

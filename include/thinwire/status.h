@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * thinwire/status.h - what every thinwire function that can fail returns.
- * One list gives the enum, the names and the texts.
+ * thinwire/status.h - statuses: the return values of all thinwire functions that can fail.
  */
 #ifndef THINWIRE_STATUS_H
 #define THINWIRE_STATUS_H
@@ -9,7 +8,7 @@
 
 TW_BEGIN_DECLS
 
-/* X(name, value, text): values are never reused. */
+/* X(name, value, text). Values are never reused. */
 #define TW_STATUS_MAP(X)                                                                           \
     X(OK, 0, "success")                                                                            \
     X(ERR_INVALID_ARG, -1, "invalid argument")                                                     \
@@ -33,11 +32,12 @@ typedef enum tw_status {
 #undef TW_STATUS_ENUM
 } tw_status_t;
 
-/** Name of a status, such as "TW_ERR_SPEC"; "TW_ERR_UNKNOWN" for a value that is none.
+/** Name of a status, such as "TW_ERR_SPEC"; "TW_ERR_UNKNOWN" for any other value.
  * The string is static. Safe from any thread. */
 const char *tw_status_name(tw_status_t status);
 
-/** One line of English for a status, such as "malformed codec spec". The string is static. */
+/** One line of English for a status, such as "malformed codec spec"; "unknown status" for any other
+ * value. The string is static. */
 const char *tw_status_text(tw_status_t status);
 
 TW_END_DECLS
