@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * thinwire/facts.h - what is known about the speed of a communicator: links, codecs, and MPI's own
- * collectives. Measured by tw_comm_calibrate() (thinwire/model.h), read by the model that predicts
- * times and decides what the codec `auto` does.
+ * thinwire/facts.h - measured speeds of a communicator: links, codecs, and MPI's own collectives.
+ * tw_comm_calibrate() (thinwire/model.h) measures them. The model uses them to predict times and to
+ * choose for the codec `auto`.
  *
- * Times are seconds, rates bytes per second of what travels in one direction; links are taken to
- * carry both directions at once. The struct holds no pointers: it may be copied and changed, to
- * what a machine that is not at hand is known or thought to have. Nothing here needs MPI.
+ * Times are in seconds, rates in bytes per second in one direction; links are assumed to carry both
+ * directions at once. The struct holds no pointers: it may be copied, and edited to describe
+ * another machine, from known or assumed numbers. No function here needs MPI.
  */
 #ifndef THINWIRE_FACTS_H
 #define THINWIRE_FACTS_H
@@ -18,45 +18,45 @@
 
 TW_BEGIN_DECLS
 
-/* Operations as the model knows them. reduce_scatter_block goes with reduce_scatter, the v-forms
- * with theirs. */
+/* Operations of the model, with the values that `count` counts. reduce_scatter_block counts as
+ * reduce_scatter, and the v-forms as the operations without v. */
 typedef enum tw_operation {
-    TW_OPERATION_ALLREDUCE      = 0, /* count: of the vector                        */
-    TW_OPERATION_REDUCE         = 1, /* of the vector                               */
-    TW_OPERATION_REDUCE_SCATTER = 2, /* of the whole vector                         */
-    TW_OPERATION_BCAST          = 3, /* of the vector                               */
-    TW_OPERATION_ALLGATHER      = 4, /* of one rank's block                         */
-    TW_OPERATION_ALLTOALL       = 5  /* of what one rank sends to one               */
+    TW_OPERATION_ALLREDUCE      = 0, /* the vector */
+    TW_OPERATION_REDUCE         = 1, /* the vector */
+    TW_OPERATION_REDUCE_SCATTER = 2, /* the whole vector */
+    TW_OPERATION_BCAST          = 3, /* the vector */
+    TW_OPERATION_ALLGATHER      = 4, /* one rank's block */
+    TW_OPERATION_ALLTOALL       = 5  /* the values that one rank sends to one */
 } tw_operation_t;
 
 #define TW_OPERATIONS 6
 
-/* A class of links: between ranks of a node, or between nodes. All 0 where there are none. */
+/* A class of links: between ranks of a node, or between nodes. All 0 if there are none. */
 typedef struct tw_link_facts {
-    double latency;   /* of a short message, one way                                              */
-    double bandwidth; /* of one pair of ranks                                                     */
-    double shared;    /* out of, and at the same time into, one rank (inside a node) or one node
-                         (between nodes) while all exchange with all                              */
-    double message;   /* time of each further message while all exchange with all                 */
+    double latency;   /* of a short message, one way */
+    double bandwidth; /* of one pair of ranks */
+    double shared;    /* out of one rank (inside a node) or one node (between nodes), and at the
+                         same time into it, during an all-to-all exchange */
+    double message;   /* time of each further message during an all-to-all exchange */
 } tw_link_facts_t;
 
-#define TW_FACTS_SPEC 40 /* bytes of a codec's spec, with its NUL */
+#define TW_FACTS_SPEC 40 /* bytes of a codec spec, with its NUL */
 
-/* A codec that `auto` may choose, as fast as it is while all ranks use it at once. */
+/* A codec that `auto` may choose; times while all ranks use it at once. */
 typedef struct tw_codec_facts {
     char       spec[TW_FACTS_SPEC];
     tw_dtype_t dtype;
-    double     bytes;     /* per value                                               */
-    size_t     block;     /* values                                                  */
-    double     max_error; /* as tw_codec_traits_t.max_error                          */
-    int        feedback;  /* only with error feedback                                */
-    double     encode, decode, decode_add; /* seconds per value                       */
-    double     call; /* seconds per call                                        */
+    double     bytes;                      /* per value */
+    size_t     block;                      /* values */
+    double     max_error;                  /* as tw_codec_traits_t.max_error */
+    int        feedback;                   /* only with error feedback */
+    double     encode, decode, decode_add; /* seconds per value */
+    double     call;                       /* seconds per call */
 } tw_codec_facts_t;
 
 #define TW_LADDER_STEPS 16
 
-/* Times at growing sizes; bytes are those of `count` values. In between, interpolated. */
+/* Times at increasing sizes; bytes are those of `count` values. Interpolated between sizes. */
 typedef struct tw_ladder {
     int    steps;
     double bytes[TW_LADDER_STEPS], seconds[TW_LADDER_STEPS];
@@ -66,60 +66,62 @@ typedef struct tw_ladder {
 #define TW_FACTS_FACTORS 32
 
 typedef struct tw_facts {
-    int              ranks, nodes, local_ranks; /* local: the most on a node           */
-    int              long_form; /* 1: measured by `thinwire calibrate`, 0: in passing  */
+    int ranks, nodes, local_ranks; /* local: most ranks on a node */
+    int long_form; /* 1: measured for 1 s or longer, as by `thinwire calibrate`; 0: shorter */
     tw_link_facts_t  inside, between;
-    double           engine; /* seconds that any operation of the library's own takes  */
-    tw_ladder_t      native[TW_OPERATIONS]; /* MPI's own collectives, float32           */
+    double           engine;                /* fixed seconds of each operation of the library */
+    tw_ladder_t      native[TW_OPERATIONS]; /* MPI's own collectives, float32 */
     int              codecs;
     tw_codec_facts_t codec[TW_FACTS_CODECS];
-    /* Measured by predicted time of each algorithm of the library, in the order of
-     * tw_model_algorithm(), with fp32: of its steps, by a short vector ([0]), and of its bytes on
-     * the links, by a long one ([1]); 1 where it was not measured. factor_bytes are the encoded
-     * bytes at which. */
+    /* Measured divided by predicted time of each algorithm of the library, in the order of
+     * tw_model_describe(), with fp32: [0] of its steps, from a short vector; [1] of its bytes on
+     * the links, from a long vector; 1 if not measured. factor_bytes: encoded bytes of these
+     * vectors. */
     double factor[TW_FACTS_FACTORS][2], factor_bytes[TW_FACTS_FACTORS][2];
-    double processor; /* the part of one that a rank has while all compute; 0: unknown, as 1     */
-    double moving;    /* a processor's seconds of each byte that a rank sends to another node or
-                         receives from there                                                 */
+    double processor; /* part of a core that a rank has while all ranks compute; 0: unknown,
+                         used as 1 */
+    double moving;    /* core seconds per byte that a rank sends to or receives from another
+                         node */
 } tw_facts_t;
 
-/** Read the facts of a file that tw_comm_calibration_save() or `thinwire calibrate` wrote, wherever
- * that was.
+/** Read a file written by tw_comm_calibration_save() or `thinwire calibrate`, on any machine.
  * @param [out] facts  set only on TW_OK.
- * @param [out] why    else what is wrong with the file, in a few words; cut to why_size.
+ * @param [out] why    on an error what is wrong with the file, in a few words; truncated to
+ *                     why_size, which must be above 0.
  * @return TW_OK, TW_ERR_IO, TW_ERR_NO_MEMORY, TW_ERR_INVALID_ARG. */
 tw_status_t tw_facts_load(const char *path, tw_facts_t *facts, char *why, size_t why_size);
 
-/** The row of a codec, by its spec as tw_codec_spec() has it; NULL: the facts have none. In
- * facts. */
+/** The entry of a codec in facts, by its spec as tw_codec_spec() returns it; NULL: none. */
 const tw_codec_facts_t *tw_facts_codec(const tw_facts_t *facts, const char *spec, tw_dtype_t dtype);
 
-/* What a collective is predicted to take. */
+/* Predicted cost of a collective. */
 typedef struct tw_prediction {
-    const char *algorithm; /* as tw_request_algorithm() names it                        */
+    const char *algorithm; /* as returned by tw_request_algorithm() */
     double      seconds;
-    double      codec;        /* of the busiest core in the codec; beside the links' time where
-                               these are between nodes                                  */
-    double      bytes_sent;   /* by the busiest rank                                      */
-    double      bytes_root;   /* of a bcast or reduce: by its root                        */
-    double      bytes_others; /* and by the busiest of the others                       */
-    double      bytes_turns;  /* by each rank, where all are the root in turn           */
-    double      messages;     /* of all ranks together, about                           */
-    double      moving;       /* of its processor in sending and receiving, beside codec  */
+    double      codec;      /* seconds of the busiest core in the codec; overlaps the time of links
+                               between nodes */
+    double      bytes_sent; /* by the busiest rank */
+    double      bytes_root; /* bcast, reduce: by the root */
+    double      bytes_others; /* bcast, reduce: by the busiest other rank */
+    double      bytes_turns;  /* by each rank on average, if all ranks are the root in turn */
+    double      messages;     /* of all ranks together, approximately */
+    double moving; /* core seconds of the busiest rank in sending and receiving, besides codec */
 } tw_prediction_t;
 
-/** What a collective takes on ranks with such facts, without a communicator. Local. Settings are
- * the defaults.
- * @param [in]  count       as tw_operation_t says.
+/** Predict a collective on ranks with these facts, without a communicator. Local. Settings have
+ * their defaults.
+ * @param [in]  count       see tw_operation_t.
  * @param [in]  spec, dtype one of the facts' codecs.
- * @param [in]  algorithm   of the library's own; "mpi": MPI's own collective on the values as they
- *                          are (spec is not looked at), by facts.native, which are of the ranks and
- *                          nodes that were measured, whatever those of the facts; NULL: the fastest
- *                          of the library's that the codec `auto` considers on such ranks.
+ * @param [in]  algorithm   one of the library's algorithms; "mpi": MPI's own collective on
+ *                          unencoded values (spec is ignored, but not NULL), from facts.native,
+ *                          which holds for the ranks and nodes that were measured, whatever
+ *                          facts.ranks and facts.nodes are; NULL: the fastest of the algorithms
+ *                          that the codec `auto` considers on such ranks.
  * @param [out] prediction  set only on TW_OK. With "mpi" bytes_sent is the least that an algorithm
- *                          of the library's would send.
+ *                          of the library would send.
  * @return TW_OK, TW_ERR_INVALID_ARG (also for facts with numbers out of range), TW_ERR_UNSUPPORTED
- *         (no such codec or algorithm, it cannot serve, or facts.native has no step). */
+ *         (no such codec or algorithm, the algorithm does not support the operation, or
+ *         facts.native has no steps). */
 tw_status_t tw_facts_predict(const tw_facts_t *facts, tw_operation_t operation, double count,
                              const char *spec, tw_dtype_t dtype, const char *algorithm,
                              tw_prediction_t *prediction);
