@@ -26,18 +26,20 @@
 #define TW_RATE_MOST        1000.0
 #define TW_NETWORK_TEXT_MAX ((size_t)1 << 20) /* bytes */
 
-typedef enum tw_layer_kind {
-    TW_CONV,
-    TW_POOL,
-    TW_ACTIVATION,
-    TW_LRN,  /* local response normalisation across channels */
-    TW_NORM, /* batch normalisation                          */
-    TW_ADD,  /* of two layers: the end of a residual block   */
-    TW_DROPOUT,
-    TW_DENSE
-} tw_layer_kind_t;
+/* The kinds of layers and their names in model files; model/kinds.c has a row for each. */
+#define TW_KINDS(X)                                                                                \
+    X(CONV, "conv")                                                                                \
+    X(POOL, "pool")                                                                                \
+    X(ACTIVATION, "activation")                                                                    \
+    X(LRN, "lrn")   /* local response normalisation across channels */                             \
+    X(NORM, "norm") /* batch normalisation */                                                      \
+    X(ADD, "add")   /* of two layers: the end of a residual block */                               \
+    X(DROPOUT, "dropout")                                                                          \
+    X(DENSE, "dense")
 
-enum { TW_LAYER_KINDS = TW_DENSE + 1 };
+#define TW_KIND(kind, name) TW_##kind,
+typedef enum tw_layer_kind { TW_KINDS(TW_KIND) TW_LAYER_KINDS } tw_layer_kind_t;
+#undef TW_KIND
 
 typedef enum tw_activation { TW_LINEAR, TW_RELU, TW_LOGISTIC } tw_activation_t;
 typedef enum tw_pooling { TW_POOL_MAX, TW_POOL_AVERAGE } tw_pooling_t;

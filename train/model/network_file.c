@@ -1,48 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * model/network_file.c - from the text of a model to a network. The keys stand in network_keys.c,
- * what the layers' shapes must fulfil in network.c.
+ * those of layers in kinds.c.
  */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/model/network_keys.h"
+#include "train/model/kinds.h"
 
 enum { TW_KEYS_OF_ONE = 4 }; /* type, name, input, with: the first of a layer's keys, no defaults */
 
 /* ---- layers -------------------------------------------------------------------------------- */
 
-static tw_network_layer_t layer_defaults(tw_layer_kind_t kind, int line, int before)
-{
-    return (tw_network_layer_t){
-        .kind       = kind,
-        .line       = line,
-        .input      = {before, -2},
-        .stride     = {kind == TW_CONV, kind == TW_CONV},
-        .bias       = kind == TW_CONV || kind == TW_DENSE,
-        .lrn_size   = 5,
-        .lrn_scale  = 2e-5f,
-        .lrn_power  = 0.75f,
-        .lrn_k      = 1.0f,
-        .epsilon    = 1e-5f,
-        .momentum   = 0.9f,
-        .w_init     = {kind == TW_NORM ? TW_INIT_CONSTANT : TW_INIT_UNIFORM_GLOROT, 1.0f},
-        .b_init     = {TW_INIT_ZERO, 0.0f},
-        .w_rate     = 1.0f,
-        .b_rate     = 1.0f,
-        .w_decay    = kind == TW_NORM ? 0.0f : 1.0f,
-        .activation = TW_LINEAR,
-    };
-}
-
 /* "a conv layer" */
 static const char *who_is(char *text, size_t size, tw_layer_kind_t kind)
 {
-    const char *name = tw_kind_name(kind);
-
-    snprintf(text, size, "%s %s layer",
-             strchr("aeiou", *name) != NULL || kind == TW_LRN ? "an" : "a", name);
+    snprintf(text, size, "%s %s layer", tw_kind_row(kind)->article, tw_kind_name(kind));
     return text;
 }
 
@@ -96,36 +70,6 @@ static int name_layer(const tw_reader_t *reader, const config_setting_t *group,
                : tw_reader_wrong(reader, group, "the name 'image' means the network's input");
 }
 
-/* What a layer's keys must be together. */
-static int finish_layer(const tw_reader_t *reader, const config_setting_t *group,
-                        tw_network_layer_t *layer)
-{
-    if (layer->kind == TW_POOL) {
-        if (layer->global == (layer->kernel[0] > 0)) {
-            return tw_reader_wrong(reader, group,
-                                   "a pool layer needs either 'kernel' or 'global = true'");
-        }
-        if (layer->global && (layer->stride[0] > 0 || layer->pad[0] > 0 || layer->pad[1] > 0)) {
-            return tw_reader_wrong(reader, group,
-                                   "a global pool layer has no 'stride' and no 'pad'");
-        }
-        if (layer->stride[0] == 0) {
-            memcpy(layer->stride, layer->kernel, sizeof(layer->stride));
-        }
-    }
-    if (layer->kind == TW_ACTIVATION && layer->activation == TW_LINEAR) {
-        return tw_reader_wrong(reader, group, "an activation layer is relu or logistic");
-    }
-    if (layer->kind == TW_LRN && layer->lrn_size % 2 == 0) {
-        return tw_reader_wrong(reader, group, "size %zu: accepted are odd numbers",
-                               layer->lrn_size);
-    }
-    if (!layer->bias && (layer->kind == TW_CONV || layer->kind == TW_DENSE)) {
-        layer->b_rate = layer->b_decay = 0.0f;
-    }
-    return 0;
-}
-
 static int read_layer(const tw_reader_t *reader, const config_setting_t *group,
                       const config_setting_t *defaults)
 {
@@ -147,12 +91,13 @@ static int read_layer(const tw_reader_t *reader, const config_setting_t *group,
     if (tw_key_read(reader, type, kind, &layer) != 0) {
         return -1;
     }
-    layer = layer_defaults(layer.kind, tw_reader_line(group), (int)net->layers - 1);
+    layer = tw_kind_layer(layer.kind, tw_reader_line(group), (int)net->layers - 1);
     who_is(who, sizeof(who), layer.kind);
     if (read_defaults(reader, defaults, &layer, &seen) != 0 ||
         tw_keys_read(reader, &tw_keys_layer, who, 1u << layer.kind, group, &layer, &seen) != 0 ||
         tw_keys_complete(reader, &tw_keys_layer, who, 1u << layer.kind, group, seen) != 0 ||
-        finish_layer(reader, group, &layer) != 0 || name_layer(reader, group, &layer) != 0) {
+        tw_kind_row(layer.kind)->finish(reader, group, &layer) != 0 ||
+        name_layer(reader, group, &layer) != 0) {
         return -1;
     }
     net->layer[net->layers++] = layer;
@@ -174,8 +119,8 @@ static int check_defaults(const tw_reader_t *reader, const config_setting_t *def
     if (tw_keys_read(reader, &tw_keys_defaults, "defaults", 1, defaults, NULL, &seen) != 0) {
         return -1;
     }
-    for (int kind = TW_CONV; kind <= TW_DENSE; kind++) {
-        tw_network_layer_t layer = layer_defaults((tw_layer_kind_t)kind, 0, -1);
+    for (int kind = 0; kind < TW_LAYER_KINDS; kind++) {
+        tw_network_layer_t layer = tw_kind_layer((tw_layer_kind_t)kind, 0, -1);
 
         if (read_defaults(reader, defaults, &layer, &seen) != 0) {
             return -1;

@@ -14,11 +14,12 @@ typedef struct tw_zoo_entry {
 
 extern const tw_zoo_entry_t tw_zoo[];
 
-/* Names of kinds, NULL-terminated. */
-extern const char *const tw_kind_names[];
-
 /** Look through a text before libconfig does. @return 0, or -1 with "SOURCE:LINE: ..." set. */
 int tw_network_check_text(const char *text, const char *source, tw_problem_t *problem);
+
+/** Set the problem "SOURCE:LINE: layer 'NAME': ...". @return -1 */
+int tw_network_wrong(const tw_network_t *net, size_t l, tw_problem_t *problem, const char *format,
+                     ...) __attribute__((format(printf, 4, 5)));
 
 /** Compute the shapes of all layers, first_dense and drop, and check them.
  * @return 0, or -1 with "SOURCE:LINE: layer 'NAME': ..." set. */

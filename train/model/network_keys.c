@@ -11,16 +11,12 @@
 
 /* ---- tables -------------------------------------------------------------------------------- */
 
-static const char *const losses[]      = {"softmax", "logistic", NULL};
-static const char *const optimizers[]  = {"sgd", "rmsprop", NULL};
-static const char *const activations[] = {"linear", "relu", "logistic", NULL};
-static const char *const poolings[]    = {"max", "average", NULL};
+static const char *const losses[]     = {"softmax", "logistic", NULL};
+static const char *const optimizers[] = {"sgd", "rmsprop", NULL};
 
 #define AT(field)         offsetof(tw_network_t, field)
 #define ROOM(type, field) sizeof(((type *)NULL)->field)
 #define NET(field)        AT(field), ROOM(tw_network_t, field)
-#define LAYER(field)      offsetof(tw_network_layer_t, field), ROOM(tw_network_layer_t, field)
-#define BIT(kind)         (1u << (kind))
 
 static const tw_key_t file_keys[] = {
     {"name", TW_KEY_WORD, NET(name), 0, 0, NULL, 1, 0},
@@ -57,57 +53,9 @@ static const tw_key_t training_keys[] = {
     {"schedule", TW_KEY_SCHEDULE, NET(schedule), 0, 0, NULL, 1, 0},
 };
 
-static const tw_key_t defaults_keys[] = {
-    {"conv", TW_KEY_SECTION, 0, 0, 0, 0, NULL, 1, 0},
-    {"pool", TW_KEY_SECTION, 0, 0, 0, 0, NULL, 1, 0},
-    {"activation", TW_KEY_SECTION, 0, 0, 0, 0, NULL, 1, 0},
-    {"lrn", TW_KEY_SECTION, 0, 0, 0, 0, NULL, 1, 0},
-    {"norm", TW_KEY_SECTION, 0, 0, 0, 0, NULL, 1, 0},
-    {"add", TW_KEY_SECTION, 0, 0, 0, 0, NULL, 1, 0},
-    {"dropout", TW_KEY_SECTION, 0, 0, 0, 0, NULL, 1, 0},
-    {"dense", TW_KEY_SECTION, 0, 0, 0, 0, NULL, 1, 0},
-};
-
-enum {
-    ALL     = BIT(TW_DENSE + 1) - 1,
-    WINDOW  = BIT(TW_CONV) | BIT(TW_POOL),
-    WEIGHTS = BIT(TW_CONV) | BIT(TW_DENSE),
-    NUMBERS = WEIGHTS | BIT(TW_NORM),
-    FUSED   = NUMBERS | BIT(TW_ADD)
-};
-
-static const tw_key_t layer_keys[] = {
-    {"type", TW_KEY_CHOICE, LAYER(kind), 0, 0, tw_kind_names, ALL, ALL},
-    {"name", TW_KEY_WORD, LAYER(name), 0, 0, NULL, ALL, 0},
-    {"input", TW_KEY_LAYER, LAYER(input[0]), 0, 0, NULL, ALL, 0},
-    {"with", TW_KEY_LAYER, LAYER(input[1]), 0, 0, NULL, BIT(TW_ADD), BIT(TW_ADD)},
-    {"channels", TW_KEY_SIZE, LAYER(out.c), 1, 65536, NULL, BIT(TW_CONV), BIT(TW_CONV)},
-    {"units", TW_KEY_SIZE, LAYER(out.c), 1, 1048576, NULL, BIT(TW_DENSE), 0},
-    {"kernel", TW_KEY_PAIR, LAYER(kernel), 1, 1024, NULL, WINDOW, BIT(TW_CONV)},
-    {"stride", TW_KEY_PAIR, LAYER(stride), 1, 1024, NULL, WINDOW, 0},
-    {"pad", TW_KEY_PAIR, LAYER(pad), 0, 1023, NULL, WINDOW, 0},
-    {"pooling", TW_KEY_CHOICE, LAYER(pooling), 0, 0, poolings, BIT(TW_POOL), BIT(TW_POOL)},
-    {"global", TW_KEY_FLAG, LAYER(global), 0, 0, NULL, BIT(TW_POOL), 0},
-    {"ceil", TW_KEY_FLAG, LAYER(ceil), 0, 0, NULL, BIT(TW_POOL), 0},
-    {"count_pad", TW_KEY_FLAG, LAYER(count_pad), 0, 0, NULL, BIT(TW_POOL), 0},
-    {"bias", TW_KEY_FLAG, LAYER(bias), 0, 0, NULL, WEIGHTS, 0},
-    {"activation", TW_KEY_CHOICE, LAYER(activation), 0, 0, activations, FUSED | BIT(TW_ACTIVATION),
-     BIT(TW_ACTIVATION)},
-    {"size", TW_KEY_SIZE, LAYER(lrn_size), 1, 1023, NULL, BIT(TW_LRN), 0},
-    {"scale", TW_KEY_FLOAT, LAYER(lrn_scale), 0, 1000, NULL, BIT(TW_LRN), 0},
-    {"power", TW_KEY_FLOAT, LAYER(lrn_power), 0, 16, NULL, BIT(TW_LRN), 0},
-    {"k", TW_KEY_FLOAT, LAYER(lrn_k), 1e-6, 1e6, NULL, BIT(TW_LRN), 0},
-    {"epsilon", TW_KEY_FLOAT, LAYER(epsilon), 1e-12, 1, NULL, BIT(TW_NORM), 0},
-    {"momentum", TW_KEY_FLOAT, LAYER(momentum), 0, 0.9999, NULL, BIT(TW_NORM), 0},
-    {"rate", TW_KEY_FLOAT, LAYER(rate), 0, 0.9999, NULL, BIT(TW_DROPOUT), BIT(TW_DROPOUT)},
-    {"init", TW_KEY_INIT, LAYER(w_init), 0, 0, NULL, NUMBERS, 0},
-    {"bias_init", TW_KEY_INIT, LAYER(b_init), 0, 0, NULL, NUMBERS, 0},
-    {"rate_factor", TW_KEY_FLOAT, LAYER(w_rate), 0, 1000, NULL, NUMBERS, 0},
-    {"bias_rate_factor", TW_KEY_FLOAT, LAYER(b_rate), 0, 1000, NULL, NUMBERS, 0},
-    {"decay_factor", TW_KEY_FLOAT, LAYER(w_decay), 0, 1000, NULL, NUMBERS, 0},
-    {"bias_decay_factor", TW_KEY_FLOAT, LAYER(b_decay), 0, 1000, NULL, NUMBERS, 0},
-    {"codec", TW_KEY_CODEC, LAYER(codec), 0, 0, NULL, WEIGHTS, 0},
-};
+#define TW_KIND(kind, name) {name, TW_KEY_SECTION, 0, 0, 0, 0, NULL, 1, 0},
+static const tw_key_t defaults_keys[] = {TW_KINDS(TW_KIND)};
+#undef TW_KIND
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -115,11 +63,8 @@ const tw_keys_t tw_keys_file     = {"file", file_keys, COUNT(file_keys)};
 const tw_keys_t tw_keys_input    = {"input", input_keys, COUNT(input_keys)};
 const tw_keys_t tw_keys_training = {"training", training_keys, COUNT(training_keys)};
 const tw_keys_t tw_keys_defaults = {"defaults", defaults_keys, COUNT(defaults_keys)};
-const tw_keys_t tw_keys_layer    = {"layer", layer_keys, COUNT(layer_keys)};
 
-_Static_assert(sizeof(tw_layer_kind_t) == sizeof(int) && sizeof(tw_loss_t) == sizeof(int),
-               "choices are stored as int");
-_Static_assert(COUNT(layer_keys) <= 64, "keys seen are bits of 64");
+_Static_assert(sizeof(tw_loss_t) == sizeof(int), "choices are stored as int");
 
 /* ---- sections ------------------------------------------------------------------------------ */
 

@@ -42,8 +42,8 @@ typedef struct tw_keys {
     size_t          n;
 } tw_keys_t;
 
-extern const tw_keys_t tw_keys_file, tw_keys_input, tw_keys_training, tw_keys_defaults,
-    tw_keys_layer;
+extern const tw_keys_t tw_keys_file, tw_keys_input, tw_keys_training, tw_keys_defaults;
+extern const tw_keys_t tw_keys_layer; /* kinds.c */
 
 /* What reads one text. */
 typedef struct tw_reader {

@@ -22,6 +22,19 @@ int tw_reader_line(const config_setting_t *setting)
     return line > 0 ? (int)line : 1;
 }
 
+int tw_network_wrong(const tw_network_t *net, size_t l, tw_problem_t *problem, const char *format,
+                     ...)
+{
+    char    text[400];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    return tw_problem_set(problem, "%.100s:%d: layer '%s': %s", net->source, net->layer[l].line,
+                          net->layer[l].name, text);
+}
+
 int tw_reader_wrong(const tw_reader_t *reader, const config_setting_t *setting, const char *format,
                     ...)
 {
