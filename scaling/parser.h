@@ -53,6 +53,24 @@ int job_only(parser_t *p, const config_setting_t *group, const char *known);
 int parse_file(const char *path, int (*read)(parser_t *p, const config_setting_t *root, void *into),
                void *into, char *why, size_t why_size);
 
+#define COUNT_MOST 1e15 /* of elements */
+
+/* workload_exchanges.c; 1 is good, 0 not, with the problem set. */
+
+/* Room for another element behind n in one of the lists. */
+int job_grow(parser_t *p, list_t which, void **list, size_t n, size_t size);
+int job_add_item(parser_t *p, const config_setting_t *at, item_t item);
+
+/* The exchange of a name; *index is set only if there is one. */
+int job_find(const parser_t *p, const char *name, size_t *index);
+int job_add_exchange(parser_t *p, const exchange_t *x, size_t *index);
+
+/* Waited for, but not started so far. */
+int job_is_early(const exchange_t *x);
+
+/* An item that starts an exchange, or makes it: what is its "start" or "call". */
+int job_exchange(parser_t *p, const config_setting_t *group, const config_setting_t *what);
+
 /** The layers of a training, into the workload (training_text.c). @return as above. */
 int training_read(parser_t *p, const config_setting_t *group);
 

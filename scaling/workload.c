@@ -17,297 +17,7 @@
 /* Of a processor: for 65536 ranks on one, and a little less. */
 #define PROCESSOR_LEAST 1e-5
 
-#define COUNT_MOST 1e15
 #define TIMES_MOST 1e15
-
-/* ---- lists that grow ----------------------------------------------------------------------- */
-
-static int grow(parser_t *p, list_t which, void **list, size_t n, size_t size)
-{
-    const size_t room = n < 16 ? 16 : 2 * n;
-    void        *more;
-
-    if (n < p->room[which]) {
-        return 1;
-    }
-    more = realloc(*list, room * size);
-    if (more == NULL) {
-        return job_wrong(p, NULL, "out of memory");
-    }
-    *list          = more;
-    p->room[which] = room;
-    return 1;
-}
-
-static int add_item(parser_t *p, const config_setting_t *at, item_t item)
-{
-    workload_t *work = p->work;
-
-    if (work->items == WORKLOAD_ITEMS) {
-        return job_wrong(p, at, "more than %d items; repeat folds those that are alike",
-                         WORKLOAD_ITEMS);
-    }
-    if (!grow(p, LIST_ITEMS, (void **)&work->item, work->items, sizeof(item))) {
-        return 0;
-    }
-    work->item[work->items++] = item;
-    return 1;
-}
-
-/* ---- collectives --------------------------------------------------------------------------- */
-
-static int operation(parser_t *p, const config_setting_t *at, tw_operation_t *operation_p)
-{
-    const char *value    = config_setting_get_string(at);
-    char        all[128] = "";
-    size_t      used     = 0;
-
-    for (int o = 0; o < TW_OPERATIONS; o++) {
-        const char *name = tw_operation_name((tw_operation_t)o);
-
-        used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", o > 0 ? ", " : "", name);
-        if (value != NULL && strcmp(value, name) == 0) {
-            *operation_p = (tw_operation_t)o;
-            return 1;
-        }
-    }
-    return job_wrong(p, at, "%s: accepted are %s", config_setting_name(at), all);
-}
-
-static int type_of(parser_t *p, const config_setting_t *at, exchange_t *x)
-{
-    const char *value = config_setting_get_string(at);
-
-    x->plain = value != NULL && strcmp(value, "other") == 0;
-    return x->plain || (value != NULL && tw_dtype_named(value, &x->dtype)) ||
-           job_wrong(p, at, "type: accepted are float, double and other");
-}
-
-/* The slot of a name, or that where it would be. */
-static size_t slot_of(const parser_t *p, const char *name)
-{
-    size_t at = (size_t)(tw_fnv1a(TW_FNV_START, name, strlen(name)) % p->slots);
-
-    while (p->slot[at] != 0 && strcmp(p->work->exchange[p->slot[at] - 1].name, name) != 0) {
-        at = (at + 1) % p->slots;
-    }
-    return at;
-}
-
-static int find(const parser_t *p, const char *name, size_t *index)
-{
-    const size_t at = p->slots > 0 ? p->slot[slot_of(p, name)] : 0;
-
-    *index = at - 1;
-    return at != 0;
-}
-
-static int add_slots(parser_t *p)
-{
-    const workload_t *work = p->work;
-
-    if (2 * (work->exchanges + 1) <= p->slots) {
-        return 1;
-    }
-    free(p->slot);
-    p->slots = p->slots > 0 ? 2 * p->slots : 64;
-    p->slot  = calloc(p->slots, sizeof(*p->slot));
-    if (p->slot == NULL) {
-        p->slots = 0;
-        return job_wrong(p, NULL, "out of memory");
-    }
-    for (size_t i = 0; i < work->exchanges; i++) {
-        p->slot[slot_of(p, work->exchange[i].name)] = i + 1;
-    }
-    return 1;
-}
-
-/* An exchange of a name that is not there. */
-static int add_exchange(parser_t *p, const exchange_t *x, size_t *index)
-{
-    workload_t *work = p->work;
-
-    if (!grow(p, LIST_EXCHANGES, (void **)&work->exchange, work->exchanges, sizeof(*x)) ||
-        !add_slots(p)) {
-        return 0;
-    }
-    *index                       = work->exchanges++;
-    work->exchange[*index]       = *x;
-    p->slot[slot_of(p, x->name)] = work->exchanges;
-    return 1;
-}
-
-/* Known by a wait alone so far. */
-static int is_early(const exchange_t *x)
-{
-    return x->operation == TW_OPERATIONS;
-}
-
-static int same(const exchange_t *a, const exchange_t *b)
-{
-    return a->operation == b->operation && a->count == b->count && a->dtype == b->dtype &&
-           a->plain == b->plain && a->scales == b->scales && a->ranks == b->ranks &&
-           a->stride == b->stride && a->messages == b->messages && a->neighbours == b->neighbours &&
-           (a->neighbours == 0 ||
-            memcmp(a->to, b->to, (size_t)a->neighbours * sizeof(*a->to)) == 0) &&
-           strcmp(a->class, b->class) == 0;
-}
-
-/* The ranks that take part, if not all do. */
-static int read_part(parser_t *p, const config_setting_t *group, exchange_t *x)
-{
-    const config_setting_t *ranks  = config_setting_get_member(group, "ranks"),
-                           *stride = config_setting_get_member(group, "stride");
-    double n = 0.0, step = 1.0;
-
-    if ((ranks != NULL && !job_whole(p, ranks, WORKLOAD_RANKS, &n)) ||
-        (stride != NULL && !job_whole(p, stride, WORKLOAD_RANKS, &step))) {
-        return 0;
-    }
-    if (stride != NULL && ranks == NULL) {
-        return job_wrong(p, stride, "stride: accepted is it beside ranks");
-    }
-    x->ranks  = (int)n;
-    x->stride = (int)step;
-    return 1;
-}
-
-/* to = [1, -1]; and part = [0.5, 0.5], without which they have as much each. */
-static int read_neighbours(parser_t *p, const config_setting_t *to, const config_setting_t *part,
-                           exchange_t *x)
-{
-    const int n = to != NULL && config_setting_is_array(to) ? config_setting_length(to) : 0;
-
-    if (n < 1 || n > NEIGHBOURS ||
-        config_setting_type(config_setting_get_elem(to, 0)) != CONFIG_TYPE_INT) {
-        return job_wrong(p, to, "to: accepted are 1 to %d offsets of ranks, such as [1, -1]",
-                         NEIGHBOURS);
-    }
-    if (part != NULL && (!config_setting_is_array(part) || config_setting_length(part) != n)) {
-        return job_wrong(p, part, "part: accepted are as many numbers as to has");
-    }
-    x->to = calloc((size_t)n, sizeof(*x->to));
-    if (x->to == NULL) {
-        return job_wrong(p, NULL, "out of memory");
-    }
-    x->neighbours = n;
-    for (int i = 0; i < n; i++) {
-        const int offset = config_setting_get_int_elem(to, i);
-
-        x->to[i] = (neighbour_t){offset, 1.0 / n};
-        if (offset <= -WORKLOAD_RANKS || offset >= WORKLOAD_RANKS || offset == 0) {
-            return job_wrong(p, to, "to: %d is no offset of another rank", offset);
-        }
-        if (part != NULL &&
-            !job_number(p, config_setting_get_elem(part, (unsigned)i), 0.0, 1.0, &x->to[i].part)) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
-/* What a rank sends to its neighbours. */
-static int read_messages(parser_t *p, const config_setting_t *group, exchange_t *x)
-{
-    const config_setting_t *type  = config_setting_get_member(group, "type"),
-                           *sent  = config_setting_get_member(group, "messages"),
-                           *count = config_setting_get_member(group, "count");
-    double messages               = 1.0;
-
-    if (!job_only(p, group, "call, start, name, count, type, messages, to, part") ||
-        (type != NULL && !type_of(p, type, x)) ||
-        (sent != NULL && !job_whole(p, sent, 1e9, &messages)) ||
-        !read_neighbours(p, config_setting_get_member(group, "to"),
-                         config_setting_get_member(group, "part"), x)) {
-        return 0;
-    }
-    x->messages = (int)messages;
-    return (count != NULL && job_number(p, count, 0.0, COUNT_MOST, &x->count)) ||
-           job_wrong(p, group, "messages: they need a count");
-}
-
-static int read_named(parser_t *p, const config_setting_t *group, const config_setting_t *what,
-                      exchange_t *x);
-
-/* { start = OPERATION; ... } or { call = OPERATION; ... }, which has a name of its own if none. */
-static int read_exchange(parser_t *p, const config_setting_t *group, const config_setting_t *what)
-{
-    const config_setting_t *name   = config_setting_get_member(group, "name"),
-                           *count  = config_setting_get_member(group, "count"),
-                           *type   = config_setting_get_member(group, "type"),
-                           *class  = config_setting_get_member(group, "class"),
-                           *scales = config_setting_get_member(group, "scales");
-    const int   calls              = strcmp(config_setting_name(what), "call") == 0;
-    const char *value              = config_setting_get_string(what);
-    exchange_t  x                  = {.part = 1.0};
-
-    if (value != NULL && strcmp(value, "messages") == 0) {
-        if (read_messages(p, group, &x) && read_named(p, group, what, &x)) {
-            return 1;
-        }
-        free(x.to);
-        return 0;
-    }
-    if (!job_only(p, group,
-                  calls ? "call, name, count, type, class, scales, ranks, stride"
-                        : "start, name, count, type, class, scales, ranks, stride") ||
-        !read_part(p, group, &x) || !operation(p, what, &x.operation) ||
-        (type != NULL && !type_of(p, type, &x)) ||
-        (class != NULL && !job_word(p, class, x.class)) ||
-        (scales != NULL && !job_flag(p, scales, &x.scales))) {
-        return 0;
-    }
-    if (count == NULL || (name == NULL && !calls)) {
-        return job_wrong(p, group, "%s: it needs a count%s", config_setting_name(what),
-                         calls ? "" : " and a name, which a wait tells");
-    }
-    return job_number(p, count, 0.0, COUNT_MOST, &x.count) && read_named(p, group, what, &x);
-}
-
-/* Which goes into the workload, with what belongs to it. */
-static int read_named(parser_t *p, const config_setting_t *group, const config_setting_t *what,
-                      exchange_t *made)
-{
-    const config_setting_t *name  = config_setting_get_member(group, "name");
-    const int               calls = strcmp(config_setting_name(what), "call") == 0;
-    workload_t             *work  = p->work;
-    exchange_t              x     = *made;
-    size_t                  index;
-
-    if (name == NULL && !calls) {
-        return job_wrong(p, group, "start: it needs a name, which a wait tells");
-    }
-    if (name != NULL && !job_word(p, name, x.name)) {
-        return 0;
-    }
-    made->to = NULL; /* it is the workload's, or freed below */
-    if (name == NULL) {
-        snprintf(x.name, sizeof(x.name), "%s %d", config_setting_get_string(what),
-                 (int)config_setting_source_line(what));
-        for (size_t k = work->exchanges;
-             find(p, x.name, &index) && !same(&work->exchange[index], &x); k++) {
-            snprintf(x.name, sizeof(x.name), "%s %d (%zu)", config_setting_get_string(what),
-                     (int)config_setting_source_line(what), k);
-        }
-    }
-    if (!find(p, x.name, &index)) {
-        if (!add_exchange(p, &x, &index)) {
-            free(x.to);
-            return 0;
-        }
-    } else if (is_early(&work->exchange[index])) {
-        work->exchange[index] = x;
-    } else {
-        const int alike = same(&work->exchange[index], &x);
-
-        free(x.to);
-        if (!alike) {
-            return job_wrong(p, group, "'%s' was something else before", x.name);
-        }
-    }
-    return add_item(p, group, (item_t){.kind = ITEM_START, .exchange = index}) &&
-           (!calls || add_item(p, group, (item_t){.kind = ITEM_WAIT, .exchange = index}));
-}
 
 /* ---- items --------------------------------------------------------------------------------- */
 
@@ -327,7 +37,7 @@ static int read_compute(parser_t *p, const config_setting_t *group, const config
         return 0;
     }
     item.kind = rests ? ITEM_IDLE : is ? ITEM_FIXED : ITEM_COMPUTE;
-    return add_item(p, group, item);
+    return job_add_item(p, group, item);
 }
 
 /* What is started behind it, as for the next step, is known at the end. */
@@ -339,14 +49,14 @@ static int read_wait(parser_t *p, const config_setting_t *group, const config_se
     if (!job_only(p, group, "wait") || !job_word(p, what, x.name)) {
         return 0;
     }
-    if (!find(p, x.name, &index)) {
-        if (!add_exchange(p, &x, &index) ||
-            !grow(p, LIST_EARLY, (void **)&p->early, p->earlies, sizeof(*p->early))) {
+    if (!job_find(p, x.name, &index)) {
+        if (!job_add_exchange(p, &x, &index) ||
+            !job_grow(p, LIST_EARLY, (void **)&p->early, p->earlies, sizeof(*p->early))) {
             return 0;
         }
         p->early[p->earlies++] = (early_wait_t){index, what};
     }
-    return add_item(p, group, (item_t){.kind = ITEM_WAIT, .exchange = index});
+    return job_add_item(p, group, (item_t){.kind = ITEM_WAIT, .exchange = index});
 }
 
 static int read_repeat(parser_t *p, const config_setting_t *group, const config_setting_t *what,
@@ -365,12 +75,12 @@ static int read_repeat(parser_t *p, const config_setting_t *group, const config_
     if (depth == WORKLOAD_NESTED) {
         return job_wrong(p, group, "repeat: nested more than %d deep", WORKLOAD_NESTED);
     }
-    if (!add_item(p, group, (item_t){.kind = ITEM_REPEAT, .times = (uint64_t)times}) ||
+    if (!job_add_item(p, group, (item_t){.kind = ITEM_REPEAT, .times = (uint64_t)times}) ||
         !read_items(p, step, depth + 1)) {
         return 0;
     }
     p->work->item[begin].end = p->work->items;
-    return add_item(p, group, (item_t){.kind = ITEM_END});
+    return job_add_item(p, group, (item_t){.kind = ITEM_END});
 }
 
 static int read_item(parser_t *p, const config_setting_t *group, int depth)
@@ -391,7 +101,7 @@ static int read_item(parser_t *p, const config_setting_t *group, int depth)
     }
     if ((what = config_setting_get_member(group, "start")) != NULL ||
         (what = config_setting_get_member(group, "call")) != NULL) {
-        return read_exchange(p, group, what);
+        return job_exchange(p, group, what);
     }
     return job_wrong(p, group, "an item has one of compute, start, wait, call and repeat");
 }
@@ -416,7 +126,7 @@ static int all_started(parser_t *p)
     for (size_t i = 0; i < p->earlies; i++) {
         const exchange_t *x = &p->work->exchange[p->early[i].exchange];
 
-        if (is_early(x)) {
+        if (job_is_early(x)) {
             return job_wrong(p, p->early[i].at, "wait: nothing called '%s' is started", x->name);
         }
     }
