@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/agree.c - what ranks must do alike: a status, memory that all have or none.
+ * transport/comm/agree.c - agreement of ranks on a status, and on memory that all have or none.
  */
 #include "config.h"
 

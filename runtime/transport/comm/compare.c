@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/compare.c - what the ranks must have in common: versions and wire settings when a
+ * transport/comm/compare.c - comparison of the ranks: versions and wire settings when a
  * communicator is created, and, with THINWIRE_CHECK=1, every call.
  *
- * Both make a fixed-size record of text fields and compare checksums of it, which takes one small
- * allreduce; only if they differ are the records gathered, to say in words who has what. Text means
- * the same whatever a rank's byte order.
+ * Both fill a fixed-size record of text fields and compare its checksums in one small allreduce.
+ * Only if the checksums differ are the records gathered, to log each rank's values. Text does not
+ * depend on the byte order.
  */
 #include "config.h"
 

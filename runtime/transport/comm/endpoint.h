@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/endpoint.h - how the messages of operations travel: one small table of functions
- * per way.
+ * transport/comm/endpoint.h - transport of the operations' messages: one small function table per
+ * endpoint.
  *
- * The engine posts messages in batches (all that a stage of a lane waits for) and asks whether a
- * batch is complete. A batch lies in the operation's own memory, so a message costs no allocation;
- * what stands in `requests` is the endpoint's own. Messages between two ranks match by tag, those
- * of one tag in the order in which they were sent. Nothing is cancelled: buffers of messages that
- * are not complete when a communicator dies are never freed.
- * Set-up messages (sync.h) always take MPI.
+ * The engine posts messages in batches (all messages that a stage of a lane waits for) and tests
+ * whether a batch is complete. A batch lies in the operation's memory, so a message needs no
+ * allocation; the contents of `requests` are private to the endpoint. Messages between two ranks
+ * match by tag; messages with equal tags match in the order of sending. No message is cancelled:
+ * buffers of messages that are incomplete when a communicator dies are never freed.
+ * Set-up messages (sync.h) always use MPI.
  */
 #ifndef TW_TRANSPORT_COMM_ENDPOINT_H
 #define TW_TRANSPORT_COMM_ENDPOINT_H
@@ -17,20 +17,20 @@
 
 #include "runtime/transport/comm/comm.h"
 
-/* Messages under way. */
+/* A batch of posted messages. */
 typedef struct tw_messages {
-    void *requests; /* capacity times request_bytes, of the endpoint */
+    void *requests; /* capacity times request_bytes, private to the endpoint */
     int  *peers;
     int   count, capacity;
 } tw_messages_t;
 
-/* Failures are logged where they are found, and the communicator is dead after them. */
+/* Each function logs its failures; a failure kills the communicator. */
 typedef struct tw_endpoint_ops {
     const char *name;
     size_t      request_bytes; /* of one message in tw_messages_t.requests */
 
-    /* Collective, when a communicator is created; the same status on every rank. Becomes
-     * comm->endpoint, which is tw_endpoint_mpi before. */
+    /* Collective, when a communicator is created; the same status on every rank. Replaces
+     * tw_endpoint_mpi in comm->endpoint. */
     tw_status_t (*open)(tw_comm_t *comm);
 
     /* Post one message of 1 .. THINWIRE_MESSAGE_LIMIT bytes and append it to the batch. */
@@ -42,24 +42,24 @@ typedef struct tw_endpoint_ops {
     /* Are all messages of the batch complete? Does not block. */
     tw_status_t (*test)(tw_comm_t *comm, tw_messages_t *messages, bool *complete_p);
 
-    /* Is this message of the batch not complete? Asked when nothing moves any more. */
+    /* Is this message of the batch incomplete? Called when operations make no progress. */
     bool (*pending)(tw_comm_t *comm, tw_messages_t *messages, int message);
 
-    /* Let messages move; called before tests, and by whoever waits for something else. */
+    /* Progress messages; called before tests, and by code that waits for something else. */
     tw_status_t (*progress)(tw_comm_t *comm);
 
-    /* Will everything that was sent arrive even if nobody calls progress? An endpoint that may have
-     * to say no starts the communicator's progress thread (progress_thread.h), which then goes
-     * on. */
+    /* Will all sent messages arrive without further calls of progress()? An endpoint that may
+     * return false starts the communicator's progress thread (progress_thread.h), which continues
+     * to call progress(). */
     bool (*idle)(tw_comm_t *comm);
 
-    /* Does it take device memory? 1, 0; -1: it does not say. Local. */
+    /* Does it accept device memory? 1, 0; -1: unknown. Local. */
     int (*aware)(tw_comm_t *comm);
 
-    /* Collective, no message is under way; it does not hang if all ranks call it. */
+    /* Collective, with no message in flight; does not hang if all ranks call it. */
     tw_status_t (*close)(tw_comm_t *comm);
 
-    /* Of a dead communicator: give up without communication. */
+    /* Release the endpoint of a dead communicator without communication. */
     void (*abandon)(tw_comm_t *comm);
 } tw_endpoint_ops_t;
 

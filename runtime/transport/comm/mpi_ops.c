@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/mpi_ops.c - the default table. With what uses it (create.c, bind.c) it is all of
- * the transport that needs MPI's functions when it is linked.
+ * transport/comm/mpi_ops.c - the default table. Only this file and its users (create.c, bind.c)
+ * refer to MPI functions at link time.
  */
 #include "config.h"
 

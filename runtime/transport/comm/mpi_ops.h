@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/mpi_ops.h - the MPI calls that the transport makes, as a table: a program that
- * intercepts MPI_ symbols fills it with PMPI_ ones, so that our own calls do not come back to it.
+ * transport/comm/mpi_ops.h - table of the MPI functions that the transport calls. A program that
+ * intercepts MPI_ symbols fills it with PMPI_ symbols, so that it does not intercept these calls.
  */
 #ifndef TW_TRANSPORT_COMM_MPI_OPS_H
 #define TW_TRANSPORT_COMM_MPI_OPS_H
@@ -11,7 +11,7 @@
 #define TW_MPI_OPS(X)                                                                              \
     X(Comm_free) X(Comm_rank) X(Comm_size) X(Comm_test_inter) X(Comm_split_type)                   \
     X(Comm_set_errhandler) X(Comm_get_attr) X(Initialized)                                         \
-    /* set-up, and what travels */                                                                 \
+    /* set-up and messages */                                                                      \
     X(Isend) X(Irecv) X(Ibcast) X(Iallreduce) X(Iallgather)                             \
     /* MPI's own collectives on values (coll/native/) */                                           \
     X(Allreduce) X(Reduce) X(Reduce_scatter_block) X(Bcast) X(Allgather) X(Alltoall) X(Ireduce)    \
@@ -21,9 +21,9 @@
 
 typedef struct tw_mpi_ops {
     int (*Comm_dup)(MPI_Comm, MPI_Comm *); /* the drop-in has one of its own */
-    /* As MPICH declares it, gcc takes MPI_STATUSES_IGNORE for an array that is too short. */
+    /* With MPICH's declaration gcc warns that MPI_STATUSES_IGNORE is too short an array. */
     int (*Testall)(int, MPI_Request[], int *, MPI_Status[]);
-    /* Or NULL: messages are tested by Testall, batch by batch. */
+    /* NULL: messages are tested by Testall, batch by batch. */
     int (*Testsome)(int, MPI_Request[], int *, int[], MPI_Status[]);
 #define X(name) __typeof__(MPI_##name) *name;
     TW_MPI_OPS(X)

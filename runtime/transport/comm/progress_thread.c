@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/comm/progress_thread.c - see progress_thread.h.
  *
- * The thread sleeps on a condition while nothing is outstanding or a call is inside. Else it makes
- * passes, as long as something moves; where nothing does, it naps for longer and longer: ranks and
- * their computing share cores, and a sleeper gets its core back at once when it wakes, a spinner
- * does not.
+ * The thread sleeps on a condition variable while no operation is outstanding or a call holds the
+ * lock. Else it polls without pause while operations advance. When none does, it sleeps between
+ * polls, longer each time: ranks and their computation share cores, and the scheduler returns the
+ * core at once to a thread that wakes, but not to one that spins.
  */
 #include "config.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/progress_thread.h - a thread of a communicator that moves messages while its
+ * transport/comm/progress_thread.h - a thread per communicator that progresses messages while the
  * user computes.
  *
- * Without one (the default) nothing here costs more than a look at a pointer. With one, every call
- * on the communicator holds its lock from tw_comm_enter() to tw_comm_leave(); a call that waits
- * does the work itself, and the thread stays away for as long as a call is inside.
+ * Without a thread (the default) each call here costs one pointer test. With a thread, every call
+ * on the communicator holds the thread's lock from tw_comm_enter() to tw_comm_leave(). A call that
+ * waits makes progress itself; the thread pauses while a call holds the lock.
  *
- * THINWIRE_PROGRESS=thread: the thread advances outstanding operations, codec and MPI calls
- * included, for which MPI must allow that (MPI_THREAD_MULTIPLE). An endpoint that needs progress
- * after an operation is complete (tw_endpoint_ops_t.idle) starts one that does no more than that,
- * without MPI.
+ * THINWIRE_PROGRESS=thread: the thread advances outstanding operations, including codec and MPI
+ * calls; this requires MPI_THREAD_MULTIPLE. An endpoint that needs progress after an operation is
+ * complete (tw_endpoint_ops_t.idle) starts a thread that only progresses the endpoint and makes no
+ * MPI call.
  */
 #ifndef TW_TRANSPORT_COMM_PROGRESS_THREAD_H
 #define TW_TRANSPORT_COMM_PROGRESS_THREAD_H
@@ -21,11 +21,11 @@
 
 typedef struct tw_progress_thread tw_progress_thread_t;
 
-/* Start it, or let a running one do more: `whole` advances operations, else only the endpoint is
- * looked after. False if there can be no thread. */
+/* Start the thread, or extend a running one: with `whole` it advances operations, else it only
+ * progresses the endpoint. False if no thread can be started. */
 bool tw_progress_thread_start(tw_comm_t *comm, bool whole);
 
-/* End it, if there is one. The lock must not be held. */
+/* End the thread, if there is one. The caller must not hold the lock. */
 void tw_progress_thread_stop(tw_comm_t *comm);
 
 /* Nested calls are allowed. */
@@ -33,14 +33,14 @@ void tw_progress_thread_enter(tw_progress_thread_t *thread);
 void tw_progress_thread_leave(tw_progress_thread_t *thread);
 void tw_progress_thread_notice(tw_progress_thread_t *thread);
 
-/* Does it advance operations? */
+/* Does the thread advance operations? */
 bool tw_progress_thread_whole(const tw_progress_thread_t *thread);
 
-/* Sleep, and leave the lock to others, until an operation has ended or so many nanoseconds are
- * over. The caller is inside once, and the thread is whole. */
+/* Release the lock and sleep until an operation has ended or most_ns nanoseconds have passed. The
+ * caller holds the lock exactly once, and the thread is `whole`. */
 void tw_progress_thread_await(tw_progress_thread_t *thread, uint64_t most_ns);
 
-/* An operation has started; called inside. */
+/* An operation has started; the caller holds the lock. */
 void tw_progress_thread_started(tw_progress_thread_t *thread);
 
 static inline void tw_comm_enter(const tw_comm_t *comm)
@@ -57,7 +57,7 @@ static inline void tw_comm_leave(const tw_comm_t *comm)
     }
 }
 
-/* The endpoint is not idle any more; called inside. */
+/* The endpoint is no longer idle; the caller holds the lock. */
 static inline void tw_progress_thread_wake(const tw_comm_t *comm)
 {
     if (comm->progress_thread != NULL) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/settings.c - the table.
+ * transport/comm/settings.c - table of the transport's settings.
  */
 #include "config.h"
 

@@ -15,7 +15,7 @@ typedef struct tw_transport_config {
     int         window;        /* fragments of an operation in flight; equal on all ranks      */
     int         check;         /* compare every call over the ranks; equal on all ranks     */
     const char *calibration;   /* file of facts; "": the one in the cache folder        */
-    int         explain;       /* say each decision of auto                                 */
+    int         explain;       /* log each decision of auto                                 */
     const char *decisions;     /* file of decisions; "": none                             */
     int         device_path;   /* TW_DEVICE_PATH_...; may differ                            */
     int         progress;      /* TW_PROGRESS_...; may differ between ranks                 */
@@ -26,7 +26,7 @@ typedef struct tw_transport_config {
 
 extern const tw_setting_table_t tw_transport_settings;
 
-/* Names of the endpoints, as THINWIRE_TRANSPORT has them; NULL ends the list. */
+/* Names of the endpoints for THINWIRE_TRANSPORT, NULL-terminated. */
 extern const char *const tw_transports[];
 
 #endif /* TW_TRANSPORT_COMM_SETTINGS_H */

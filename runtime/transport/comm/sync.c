@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/sync.c - set-up messages that wait politely.
+ * transport/comm/sync.c - see sync.h.
  */
 #include "config.h"
 

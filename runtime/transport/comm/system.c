@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/system.c - the system as it is.
+ * transport/comm/system.c - the default table.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/system.h - what the transport does with values and with the system, as a table:
- * a simulation of many ranks in one process puts its own in place of it.
+ * transport/comm/system.h - table of the transport's operations on values and system calls. The
+ * simulation of many ranks in one process replaces it.
  */
 #ifndef TW_TRANSPORT_COMM_SYSTEM_H
 #define TW_TRANSPORT_COMM_SYSTEM_H
@@ -11,23 +11,24 @@
 #include "runtime/base/reduction.h"
 
 typedef struct tw_system_ops {
-    /* Give the core to others. */
+    /* Yield the core. */
     void (*yield)(void);
 
-    /* A message or a round has been completed, or a wait begins; NULL: nobody is told. */
+    /* Called when a message or a round is complete, or a wait begins; may be NULL. */
     void (*moved)(void);
 
-    /* Values, or codes of them, from one place in host memory to another; no overlap. */
+    /* Copy values or codes in host memory; no overlap. */
     void (*copy)(void *to, const void *from, size_t bytes);
 
-    /* As tw_combine(). */
+    /* tw_combine(). */
     void (*combine)(const tw_dtype_row_t *type, const tw_reduction_row_t *reduction, const void *a,
                     const void *b, size_t n, void *out);
 
-    /* Make a file of shared memory `bytes` long, with its pages. 0 or an error number. */
+    /* Set the size of a shared memory file to `bytes` and allocate its pages. 0 or an error
+     * number. */
     int (*reserve)(int file, size_t bytes);
 
-    /* Map all of it to be read and written, shared; NULL with errno. munmap() ends it. */
+    /* Map the whole file, shared, for reading and writing; NULL with errno. Unmap by munmap(). */
     void *(*map)(int file, size_t bytes);
 } tw_system_ops_t;
 

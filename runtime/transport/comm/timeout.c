@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/timeout.c - THINWIRE_TIMEOUT: nothing moves, and whose fault that may be.
+ * transport/comm/timeout.c - THINWIRE_TIMEOUT: time without progress.
  *
- * Only time counts in which this process ran and looked: between two looks that find nothing new an
- * eighth of the limit at most. So a process that was stopped, or a machine that slept, or a program
- * that computed, does not take the ranks that it now waits for to be gone. Nor does time count
- * while this rank's device has work for an operation to do, or work of the caller's in front of it.
+ * Only time in which this process ran and polled counts: between two polls without progress at most
+ * an eighth of the limit. So there is no false timeout after a process was stopped, a machine was
+ * suspended, or a program computed. Time does not count while this rank's device has work of an
+ * operation to do, or work of the caller queued before it.
  */
 #include "config.h"
 
