@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/engine/bounce.c - elements to the host and back.
+ * transport/engine/bounce.c - copies of elements to the host and back.
  */
 #include "config.h"
 

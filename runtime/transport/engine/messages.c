@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/engine/messages.c - tags, and messages in parts that MPI can count.
+ * transport/engine/messages.c - tags, and messages in parts of at most THINWIRE_MESSAGE_LIMIT.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/engine/progress.c - the loop that turns complete messages into the next step, and the
- * messages themselves.
+ * transport/engine/progress.c - the progress loop, which calls the next step when messages are
+ * complete, and the posting of messages.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/engine/progress.h - moving operations forward, and noticing when nothing moves.
+ * transport/engine/progress.h - progress of operations, and detection of stalls.
  */
 #ifndef TW_TRANSPORT_ENGINE_PROGRESS_H
 #define TW_TRANSPORT_ENGINE_PROGRESS_H
@@ -18,13 +18,13 @@ void tw_engine_wait_some(tw_comm_t *comm);
 int  tw_engine_pending(const tw_comm_t *comm);
 bool tw_engine_computes(const tw_comm_t *comm);
 
-/* Kill the communicator, naming whom it waits for, if nothing moved for THINWIRE_TIMEOUT. */
+/* Kill the communicator after THINWIRE_TIMEOUT without progress; log the ranks it waits for. */
 void tw_engine_check_timeout(tw_comm_t *comm);
 
 /* The tag of the messages of a stage. */
 int tw_lane_tag(const tw_request_t *op, const tw_lane_t *lane, int stage);
 
-/* Post a message that tw_lane_send() has counted. */
+/* Post a message whose bytes tw_lane_send() has counted. */
 tw_status_t tw_lane_post(tw_request_t *op, tw_lane_t *lane, const tw_held_t *message);
 
 #endif /* TW_TRANSPORT_ENGINE_PROGRESS_H */

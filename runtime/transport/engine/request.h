@@ -2,24 +2,24 @@
  * transport/engine/request.h - the engine under every collective.
  *
  * An operation is cut into rounds: round c handles the c-th fragment (`chunk` values, a multiple of
- * the codec's block) of every interval that travels. A few rounds are in flight together, each in a
- * lane with buffers and messages of its own, and goes through the stages of its algorithm:
+ * the codec's block) of every transferred interval. Several rounds are in flight at once, each in a
+ * lane with its own buffers and messages. A round passes the stages of its algorithm:
  *
  *     step(stage 0): encode, post receives and sends    -> all of stage 0's messages complete
  *     step(stage 1): decode, encode, post               -> all of stage 1's messages complete
  *     ...
  *     step(stage `stages`): last local work; the round is complete
  *
- * Algorithms that use the memory of a node (shm/segment.h) also wait for flags: a stage is
- * complete when its messages are, and `ready` says so. Each of their rounds has a ticket.
+ * Algorithms that use the memory of a node (shm/segment.h) also wait for flags: a stage is complete
+ * when its messages are complete and `ready` returns true. Each of their rounds has a ticket.
  *
  * Nothing blocks: the engine tests a lane's messages and calls the next step. Rounds start in order
- * and then run independently: operation, round and stage make up a message's tag. Tags repeat after
- * TW_TAG_ROUNDS rounds and tag_cycle operations; nothing starts before what had its tags is
- * complete.
+ * and then run independently: a message's tag encodes operation, round and stage. Tags repeat after
+ * TW_TAG_ROUNDS rounds and tag_cycle operations; a round or operation starts only after the one
+ * with the same tags is complete.
  *
- * Everything an operation needs (this struct, arrays, lanes) lies in one buffer of the pool, whose
- * size follows from what all ranks know to be equal.
+ * All data of an operation (this struct, arrays, lanes) lies in one buffer of the pool. Its size
+ * depends only on values that are equal on all ranks.
  */
 #ifndef TW_TRANSPORT_ENGINE_REQUEST_H
 #define TW_TRANSPORT_ENGINE_REQUEST_H
@@ -39,12 +39,12 @@
 #define TW_STAGES_MAX 5 /* stages with messages or flags */
 #define TW_WINDOW_MAX 8
 
-/* Bytes of elements and codes that the lanes of an operation may take together per direction; with
- * many ranks fragments become smaller than THINWIRE_CHUNK. */
+/* Limit on the bytes of elements and codes of all lanes of an operation, per direction; with many
+ * ranks fragments become smaller than THINWIRE_CHUNK. */
 #define TW_LANE_BUDGET ((size_t)32 << 20)
 
-/* Fragments in device memory are so many times as long as in the host's: what launches, copies and
- * events of one cost does not depend on its length, 70 us between two ranks that share an H100,
+/* Length of fragments in device memory, relative to host memory. The cost of a fragment's launches,
+ * copies and events does not depend on its length: 70 us between two ranks that share an H100,
  * where fragments of 256 KiB of codes took 0.4 of the time of those of 64 KiB. */
 #define TW_DEVICE_TIMES ((size_t)4)
 
@@ -52,11 +52,11 @@ struct tw_collective_call;
 
 typedef struct tw_lane {
     size_t                 round;
-    int                    stage;   /* whose messages are under way */
-    int                    awaited; /* the rank that `ready` named last; -1: none       */
+    int                    stage;   /* stage whose messages are in flight */
+    int                    awaited; /* the rank that `ready` returned last; -1: none    */
     bool                   busy;
     uint8_t               *codes;  /* slots of op->slot_bytes each  */
-    uint8_t               *sum;    /* chunk elements, if the algorithm combines them */
+    uint8_t               *sum;    /* chunk elements, if the algorithm reduces      */
     uint8_t               *tile;   /* tw_codec_tile() elements */
     struct tw_lane_device *device; /* codes and sum are device memory (staging.h); or NULL */
     tw_messages_t          messages[TW_STAGES_MAX];
@@ -64,43 +64,44 @@ typedef struct tw_lane {
 
 typedef struct tw_algorithm_ops {
     const char *name;
-    int  stages; /* 1 .. TW_STAGES_MAX, whatever the ranks; one that waits for nothing passes */
-    bool values; /* values travel as they are, in memory: there are no messages to size */
-    /* Local work between stages; posts the messages of lane->stage, if that is below stages. */
+    int  stages; /* 1 .. TW_STAGES_MAX, for any number of ranks; a stage may wait for nothing */
+    bool values; /* transfers uncompressed values through memory, without messages      */
+    /* Local work between stages; posts the messages of lane->stage if lane->stage < stages. */
     tw_status_t (*step)(tw_request_t *op, tw_lane_t *lane);
-    /* Optional: is what lane->stage waits for, apart from messages, there? Else *peer_p is a rank
-     * that it waits for. An algorithm that has it uses the memory of its node, by tw_lane_room()
-     * and its like: as many rounds on all ranks. */
+    /* Optional: are the conditions of lane->stage other than messages met? Else *peer_p is a rank
+     * that it waits for. An algorithm with `ready` uses the memory of its node (tw_lane_room() and
+     * related functions); the number of rounds is then equal on all ranks. */
     bool (*ready)(tw_request_t *op, tw_lane_t *lane, int *peer_p);
-    /* Its steps touch elements or codes themselves, not only by tw_op_ and tw_lane_. */
+    /* Its steps access elements or codes directly, not only through tw_op_ and tw_lane_. */
     bool host_only;
-    /* op->rounds, arrays, and own_first and own_count where it encodes sums: the interval of the
-     * second residual, this rank's share where tw_reduction_encode_sum() is used. send and recv are
-     * set, in place to the same: a round may write only what it or an earlier one has read in stage
-     * 0, or what no other round reads. What is sent from where it lies is read until that stage is
-     * complete. */
+    /* Set op->rounds, arrays and, if sums are encoded, own_first and own_count: the interval of the
+     * second residual (this rank's share where tw_reduction_encode_sum() is used). send and recv
+     * are already set, and equal in place: a round may write only elements that it or an earlier
+     * round has read in stage 0, or that no other round reads. Elements that are sent without a
+     * copy are read until that stage is complete. */
     void (*fill)(tw_request_t *op, const struct tw_collective_call *call);
 } tw_algorithm_ops_t;
 
-/* What an operation looks like: equal on all ranks, since memory and THINWIRE_CHECK go by it. */
+/* The shape of an operation. Equal on all ranks except for values and extent, since it determines
+ * memory and THINWIRE_CHECK compares it. */
 typedef struct tw_request_shape {
     const tw_algorithm_ops_t *algorithm;
     const char               *operation; /* "allreduce"                                 */
     size_t                    count;     /* of the call; 0 where it may differ          */
     int                       root;      /* -1: none                                    */
     tw_reduction_t            reduction;
-    size_t                    longest;    /* values of the longest interval that travels */
-    size_t                    fragment;   /* wanted bytes of codes in a message; 0: TW_FRAGMENT */
-    size_t                    most;       /* values that a fragment may have; 0: no limit   */
+    size_t                    longest;    /* values of the longest transferred interval  */
+    size_t                    fragment;   /* target bytes of codes in a message; 0: TW_FRAGMENT */
+    size_t                    most;       /* most values in a fragment; 0: no limit         */
     int                       slots;      /* code buffers per lane                       */
-    size_t                    slot_bytes; /* of a code buffer, at least               */
-    bool                      sum;        /* lanes need room to add                      */
+    size_t                    slot_bytes; /* least bytes of a code buffer             */
+    bool                      sum;        /* lanes need a buffer for sums                */
     int                       arrays;     /* size_t arrays of comm->size entries         */
-    size_t                    room;      /* bytes that its buffer has at least, so that the next one
-                                           of that size needs no other                      */
-    const void               *values[2]; /* of this rank: where what it sends begins, and where it
-                                            receives; NULL: nothing, or in place       */
-    size_t                    extent[2]; /* elements from there                        */
+    size_t                    room;       /* least bytes of the operation's buffer, so that a later
+                                           operation of up to this size reuses it           */
+    const void               *values[2];  /* this rank's send buffer and receive buffer; NULL:
+                                            none, or in place                          */
+    size_t                    extent[2];  /* elements in values[]                       */
 } tw_request_shape_t;
 
 #define TW_ARRAYS_MAX 4
@@ -112,23 +113,24 @@ struct tw_request {
     const tw_codec_t         *codec;
     tw_exec_t                 exec;
     int                  progress_threads; /* exec.threads for the communicator's progress thread */
-    tw_memory_t          said;             /* by how.exec: exec.memory is what the buffers are  */
-    struct tw_op_device *device;           /* buffers are device memory (staging.h); or NULL */
-    struct tw_bounce    *bounce;           /* the caller's are, ours are not (bounce.h); or NULL */
-    struct tw_device_event *after; /* behind work of the caller's on the device, without which no
-                                      round begins; or NULL. Set before a start */
+    tw_memory_t          said;     /* declared in how.exec; exec.memory is the actual memory type */
+    struct tw_op_device *device;   /* for buffers in device memory (staging.h), or NULL */
+    struct tw_bounce    *bounce;   /* for callers' device memory copied to the host (bounce.h), or
+                                      NULL */
+    struct tw_device_event *after; /* event after the caller's work on the device; no round begins
+                                      before it; or NULL. Set before a start */
     tw_feedback_t          *feedback;
     unsigned                flags;
     bool                    plan;
-    bool                    identity; /* codes are the elements themselves */
-    bool        started; /* by the caller, who has not yet been told that it is complete */
+    bool                    identity; /* codes are equal to the elements */
+    bool        started; /* by the caller, to whom completion was not reported yet      */
     bool        running; /* in comm->running                                            */
-    bool        held;    /* `after` has not been seen to be done                        */
+    bool        held;    /* `after` is not known to be complete                         */
     tw_status_t status;
 
     const uint8_t *send; /* elements; NULL where the operation has none         */
     uint8_t       *recv;
-    size_t         count; /* of the shape: allgather: all blocks together, not the call's        */
+    size_t         count; /* of the shape; allgather: sum of all blocks, not the call's count    */
     int            root;  /* -1: none                                            */
     const tw_reduction_row_t *reduction;
     size_t                   *array[TW_ARRAYS_MAX]; /* counts and displacements, in elements */
@@ -139,45 +141,43 @@ struct tw_request {
     size_t   element;    /* bytes                                           */
     size_t   chunk;      /* values per fragment, a multiple of the block       */
     size_t   slot_bytes; /* room for chunk encoded values                   */
-    size_t   room;       /* bytes of the buffer that it all lies in         */
+    size_t   room;       /* bytes of the operation's buffer                 */
     size_t   rounds;     /* of this rank                                    */
     size_t   next_round; /* not yet started                                 */
     size_t   done_rounds;
     uint64_t sequence;
-    int      carriers; /* ranks of a node that exchange with other nodes, if it is hierarchical */
+    int      carriers; /* hierarchical: ranks of a node that exchange with other nodes      */
     uint64_t ticket;   /* of the first round, if the algorithm has `ready`  */
-    void    *copy;     /* of what is sent in place, while that is under way; or NULL */
-    /* NULL, or: is what the lane waits for, besides its messages, complete? MPI's own collectives.
-     */
+    void    *copy;     /* of data sent in place, while the operation runs; or NULL */
+    /* For MPI's own collectives, else NULL: is the MPI request of the lane complete? */
     bool (*poll)(tw_request_t *op, tw_lane_t *lane, tw_status_t *status_p);
     int           lanes;
     tw_lane_t     lane[TW_WINDOW_MAX];
     tw_request_t *next; /* in comm->running */
 };
 
-/* Make an operation: checks `how`, compares with the other ranks (THINWIRE_CHECK), decides chunk
- * and lanes, reserves memory (collective only if a larger shape than ever before). The caller fills
- * the rest. */
+/* Create an operation: check `how`, compare the call with the other ranks (THINWIRE_CHECK), choose
+ * chunk and lanes, reserve memory (collective only for a plan, or if more memory than ever before
+ * is needed). The caller fills the rest. */
 tw_status_t tw_request_create(tw_comm_t *comm, const tw_how_t *how, const tw_request_shape_t *shape,
                               bool plan, tw_request_t **op_p);
 
-/* Bytes that hold the buffer of any operation whose algorithm sends no messages (`values`). */
+/* Upper bound on the buffer of any operation whose algorithm sends no messages (`values`). */
 size_t tw_request_values_bytes(const tw_comm_t *comm);
 
-/* THINWIRE_CHECK: is every rank about to do this ("call", "plan", "start")? TW_OK, TW_ERR_MISMATCH.
- */
+/* THINWIRE_CHECK: do all ranks make the same "call", "plan" or "start"? TW_OK, TW_ERR_MISMATCH. */
 tw_status_t tw_request_compare(const tw_request_t *op, const char *what);
 
-/* How the three forms of a call end: release on error; start and wait; start and hand out; hand
- * out. */
+/* Finish a call by its form: start and wait; start and return the request; return the plan. Release
+ * the operation on error. */
 typedef enum tw_form { TW_BLOCKING, TW_NONBLOCKING, TW_PLAN } tw_form_t;
 tw_status_t tw_request_finish(tw_request_t *op, tw_form_t form, tw_request_t **request_p);
 
-/* TW_OK if values [first, first + count) can exist; else TW_ERR_RANGE. */
+/* TW_OK if the size of values [first, first + count) does not overflow; else TW_ERR_RANGE. */
 tw_status_t tw_interval_check(size_t first, size_t count);
 
-/* Does the call say, on all ranks alike, that its buffers are device memory? Memory that is found
- * to be the device's does not count: ranks may differ in that. */
+/* Does the call declare, equally on all ranks, device memory? The detected memory type does not
+ * count, since it may differ between ranks. */
 bool tw_how_on_device(const tw_how_t *how);
 
 static inline const tw_codec_t *tw_how_codec(const tw_comm_t *comm, const tw_how_t *how)
@@ -185,17 +185,17 @@ static inline const tw_codec_t *tw_how_codec(const tw_comm_t *comm, const tw_how
     return how != NULL && how->codec != NULL ? how->codec : comm->fp32;
 }
 
-/* Movement takes no feedback: TW_ERR_INVALID_ARG (logged). */
+/* Collectives without reduction accept no feedback: TW_ERR_INVALID_ARG (logged). */
 tw_status_t tw_movement_check(const tw_comm_t *comm, const tw_how_t *how);
 
 /* ---- for algorithms ------------------------------------------------------------------------ */
 
-/* Post a message that completes stage `stage` of this lane's round; size 0 sends nothing. The tag
- * names the stage in which the receiver waits for it, which for sends is tag_stage. `values` is the
- * number of values in it, for the counters. `stage` is this one or a later one: earlier ones are
- * not looked at any more. Both ends know the size; several between two ranks in one stage match in
- * the order of posting; there is room for 2 P in a stage, each of a slot's bytes. `bytes` lies in
- * the lane's slots or is what tw_lane_codes() gave, since device memory is staged by slot. */
+/* Post a message that stage `stage` of this lane's round waits for; size 0 sends nothing. The tag
+ * encodes the stage in which the receiver waits for the message, which for sends is tag_stage.
+ * `values` is the number of values in the message, for the counters. `stage` must be the current
+ * stage or a later one. Both ranks know the size. Messages between two ranks in one stage match in
+ * the order of posting. A stage has room for 2 P messages of a slot's size. `bytes` must lie in the
+ * lane's slots or come from tw_lane_codes(), since device memory is staged by slot. */
 tw_status_t tw_lane_send(tw_request_t *op, tw_lane_t *lane, int stage, int tag_stage,
                          const void *bytes, size_t size, int peer, size_t values);
 tw_status_t tw_lane_recv(tw_request_t *op, tw_lane_t *lane, int stage, void *bytes, size_t size,
@@ -217,11 +217,11 @@ static inline size_t tw_lane_fragment(const tw_request_t *op, const tw_lane_t *l
 /* ---- algorithms in a node's memory: on the host, or in slots of the devices (op->device)
  * ------- */
 
-/* Where a rank of our node has what it puts there for this lane's round. We write our own. */
+/* Slot of a rank of this node for this lane's round. Each rank writes only its own slot. */
 uint8_t *tw_lane_room(const tw_request_t *op, const tw_lane_t *lane, int local);
 
-/* What our room holds by the work of this step is there, as phase `phase`: said to the node's ranks
- * when it is. We have taken from the others all that we want. */
+/* raise: when the work of this step is complete, signal `phase` of this rank's slot to the node.
+ * done: when that work is complete, complete the ticket: this rank needs no other slot any more. */
 void tw_lane_raise(tw_request_t *op, tw_lane_t *lane, unsigned phase);
 void tw_lane_done(tw_request_t *op, tw_lane_t *lane);
 
@@ -231,46 +231,45 @@ static inline uint64_t tw_lane_ticket(const tw_request_t *op, const tw_lane_t *l
     return op->ticket + lane->round;
 }
 
-/* Where this lane's fragment of the interval that begins at value `first` of a buffer lies. */
+/* Address of this lane's fragment of the interval that begins at value `first` of a buffer. */
 static inline uint8_t *tw_lane_at(const tw_request_t *op, const tw_lane_t *lane, const void *buffer,
                                   size_t first)
 {
     return (uint8_t *)(uintptr_t)buffer + (first + lane->round * op->chunk) * op->element;
 }
 
-/* Are codes the elements themselves, in host memory? */
+/* Are codes equal to the elements, in host memory? */
 static inline bool tw_op_as_is(const tw_request_t *op)
 {
     return op->identity && op->device == NULL;
 }
 
-/* Where the codes of `values` lie, if these may be sent from, or received to, where they are:
- * there, if codes are the elements themselves; else in the slot. Encoding and decoding then do
- * nothing. */
+/* Address of the codes of `values`, which may be sent and received in place: `values` itself if
+ * tw_op_as_is(), where encoding and decoding do nothing; else the slot. */
 static inline uint8_t *tw_lane_codes(const tw_request_t *op, const tw_lane_t *lane, int slot,
                                      uint8_t *values)
 {
     return tw_op_as_is(op) ? values : tw_lane_slot(op, lane, slot);
 }
 
-/* Codec calls of an operation: timed, counted, with its threads. They cannot fail on arguments that
- * were checked when the operation was made. */
+/* Codec calls of an operation: timed, counted, with its threads. They cannot fail, since the
+ * arguments were checked when the operation was created. */
 size_t tw_op_size(const tw_request_t *op, size_t n);
 void   tw_op_encode(tw_request_t *op, const void *values, size_t n, void *codes);
 void   tw_op_encode_feedback(tw_request_t *op, const void *values, size_t n, void *residual,
                              void *codes);
 void   tw_op_decode(tw_request_t *op, const void *codes, size_t n, void *values);
-/* values[i] = values[i] combined with decoded[i], by the reduction, in the type. */
+/* values[i] = values[i] combined with decoded[i], by the reduction, in the element type. */
 void tw_op_decode_combine(tw_request_t *op, const tw_lane_t *lane, const void *codes, size_t n,
                           void *values);
-/* values[i] = fl(values[i] / ranks), whatever the caller's floating-point mode. */
+/* values[i] = fl(values[i] / ranks), independent of the caller's floating-point mode. */
 void tw_average(const tw_dtype_row_t *type, int ranks, size_t n, void *values);
-/* Codes from one place of a lane to another; elements, from anywhere to anywhere. */
+/* Copy codes within a lane, or elements between any two buffers. */
 void tw_op_copy(tw_request_t *op, void *codes, const void *from, size_t bytes);
-/* Elements: out[i] = a[i] combined with b[i], whatever the caller's floating-point mode. out may be
- * a, and is memory of this rank; a and b may lie in other ranks' rooms. */
+/* out[i] = a[i] combined with b[i], for elements, independent of the caller's floating-point mode.
+ * out may be a, and is memory of this rank; a and b may lie in other ranks' slots. */
 void tw_op_combine(tw_request_t *op, const void *a, const void *b, size_t n, void *out);
-/* The end of the reduction: values[i] = fl(values[i] / ranks) where it divides, whatever the
+/* End of the reduction: for an average, values[i] = fl(values[i] / ranks), independent of the
  * caller's floating-point mode. */
 void tw_op_average(tw_request_t *op, size_t n, void *values);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/engine/request_make.c - making operations: what the call asks for is checked, fragments
- * and lanes are decided, memory is laid out and agreed on.
+ * transport/engine/request_make.c - creating operations: check the call, choose fragments and
+ * lanes, lay out memory and agree on it.
  */
 #include "config.h"
 

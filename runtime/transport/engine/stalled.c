@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/engine/stalled.c - what operations wait for, where nothing moves (comm/timeout.c).
+ * transport/engine/stalled.c - the ranks that stalled operations wait for (comm/timeout.c).
  *
- * A rank that is cut off owes us more than those that only wait for it themselves: so all ranks
- * with messages under way are named, those with most of them first.
+ * A disconnected rank has more pending messages than ranks that only wait for it: so ranks with
+ * pending messages are listed in descending order of their number.
  */
 #include "config.h"
 
