@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/link/endpoint.c - the list of endpoints, and which one a communicator gets.
+ * transport/link/endpoint.c - the list of endpoints, and the choice of one for a communicator.
  */
 #include "config.h"
 

@@ -2,9 +2,9 @@
  * transport/link/endpoint_mpi.c - messages by MPI_Isend and MPI_Irecv on the communicator's
  * duplicate.
  *
- * All messages of all operations are tested in one call: each makes MPI move all of them, which
- * over TCP is a system call, and there may be dozens of lanes. MPI keeps what it has taken moving
- * from every other call into it: it is always idle.
+ * All messages of all operations are tested in one call: each test makes MPI progress all messages,
+ * which over TCP is a system call, and there may be dozens of lanes. Any MPI call progresses the
+ * messages that MPI has accepted, so the endpoint is always idle.
  */
 #include "config.h"
 

@@ -8,13 +8,13 @@
 
 #include "runtime/base/reduction.h"
 
-/* Of a type that has a row. */
+/* MPI's type of an element type that has a row. */
 MPI_Datatype tw_mpi_type(tw_dtype_t dtype);
 
-/* What MPI does for it; an average is divided afterwards. */
+/* MPI's operation for a reduction; the sum for an average, to be divided afterwards. */
 MPI_Op tw_mpi_op(tw_reduction_t reduction);
 
-/* The first reduction that is MPI's operation; false: there is none. */
+/* The first reduction with MPI's operation `op`; false if there is none. */
 bool tw_mpi_reduction(MPI_Op op, tw_reduction_t *reduction_p);
 
 #endif /* TW_TRANSPORT_LINK_MPI_TYPE_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/shm/layout.c - from the lowest rank of every rank's machine to nodes.
+ * transport/shm/layout.c - nodes from the lowest rank of each rank's machine.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/shm/layout.h - which ranks of a communicator share a node.
  *
- * Nodes are numbered by their lowest rank; the ranks of a node are numbered in rank order. All
- * ranks hold the same layout, so that algorithms may follow from it.
+ * Nodes are numbered by their lowest rank; the ranks of a node are numbered in rank order. The
+ * layout is equal on all ranks, so algorithms may depend on it.
  */
 #ifndef TW_TRANSPORT_SHM_LAYOUT_H
 #define TW_TRANSPORT_SHM_LAYOUT_H
@@ -16,7 +16,7 @@ typedef struct tw_nodes {
     int  local;       /* number of the caller among the ranks of its node  */
     int *node_of;     /* [ranks]     node of each rank                     */
     int *member;      /* [ranks]     the ranks, node by node               */
-    int *first;       /* [nodes + 1] where a node's ranks begin in member  */
+    int *first;       /* [nodes + 1] index in member of a node's ranks     */
 } tw_nodes_t;
 
 /* Lay out `ranks` ranks, of which the caller is `rank`. leader[r] is the lowest rank on the machine
@@ -32,7 +32,7 @@ static inline int tw_nodes_ranks(const tw_nodes_t *nodes, int node)
     return nodes->first[node + 1] - nodes->first[node];
 }
 
-/* The rank with a number on a node. */
+/* The rank with number `local` on a node. */
 static inline int tw_nodes_rank(const tw_nodes_t *nodes, int node, int local)
 {
     return nodes->member[nodes->first[node] + local];

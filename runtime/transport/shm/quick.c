@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/shm/quick.c - short blocking collectives within one node. What a rank contributes fits
- * its slot, up to TW_NODE_SHORT bytes beside the flag, so that one cache line carries both.
+ * transport/shm/quick.c - short blocking collectives within one node. A rank's contribution fits
+ * its slot; up to TW_NODE_SHORT bytes share the flag's cache line.
  */
 #include "config.h"
 

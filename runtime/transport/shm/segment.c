@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/shm/segment.c - making the shared memory of each node.
+ * transport/shm/segment.c - creating the shared memory of each node.
  *
- * The lowest rank of a node makes a POSIX shared memory object, takes its name away at once, so
- * that nothing is left behind however the job ends, and the others open it through /proc/PID/fd.
- * Its pages are reserved (posix_fallocate): a file system that is full is an error here and not a
- * SIGBUS later.
+ * The lowest rank of a node creates a POSIX shared memory object and unlinks it at once, so that
+ * nothing remains however the job ends. The others open it through /proc/PID/fd. Its pages are
+ * allocated (posix_fallocate), so that a full file system is an error here, not a SIGBUS later.
  */
 #include "config.h"
 

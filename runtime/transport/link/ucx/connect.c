@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/link/ucx/connect.c - opening the UCX endpoint of a communicator: every rank makes a
- * worker, the workers' addresses go round by MPI, and every rank connects to every other.
+ * transport/link/ucx/connect.c - opening the UCX endpoint of a communicator: every rank creates a
+ * worker, the ranks exchange the workers' addresses by MPI, and every rank connects to every other.
  *
- * UCX can say that a peer is gone (UCP_ERR_HANDLING_MODE_PEER), but not through shared memory,
- * which it then does without. A node lives or dies as one: only connections between nodes are made
- * that way.
+ * UCX can report that a peer is lost (UCP_ERR_HANDLING_MODE_PEER), but then does not use shared
+ * memory. Only connections between nodes use this mode, since a node fails as a whole.
  */
 #include "config.h"
 

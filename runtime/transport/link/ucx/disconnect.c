@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/link/ucx/disconnect.c - closing the UCX endpoint of a communicator.
  *
- * A rank cuts its connections when it has a farewell from every other rank, which is the last thing
- * that they send, and when its own have arrived there; it gives its worker back when all have cut.
- * A rank that does not come (for which the communicator may be dead) is waited for for a while, and
- * then everything is left as it is.
+ * A rank closes its connections after it has received a farewell, the last message, from every
+ * other rank, and its own farewells have arrived. It destroys its worker after all ranks have
+ * closed their connections. If a farewell does not arrive in time (the communicator may be dead on
+ * the other rank), the connections are not released.
  */
 #include "config.h"
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/link/ucx/endpoint_ucx.c - messages as tagged messages of UCP, straight to the fabric.
+ * transport/link/ucx/endpoint_ucx.c - messages as UCP tagged messages.
  *
- * Tag: the sender's rank in the upper 32 bits, the engine's tag in the lower ones; a worker belongs
- * to one communicator, so communicators do not mix. A request is UCP's; NULL stands for a complete
- * one.
+ * Tag: the sender's rank in the upper 32 bits, the engine's tag in the lower ones. A worker belongs
+ * to one communicator, so messages of different communicators never match. Requests are UCP's; NULL
+ * is a complete request.
  *
- * UCP calls a message sent while its last bytes still lie in its own buffers (TCP with a full
- * socket), from where they go on only when someone calls ucp_worker_progress. So that a rank may
- * turn to other things once its operation is complete, the communicator's progress thread
- * (progress_thread.h) goes on doing that, until a flush has shown that all has arrived. It makes no
- * MPI call.
+ * UCP may complete a send while its last bytes are still in UCP's buffers (TCP with a full socket);
+ * only ucp_worker_progress sends them. So that a rank can leave the library once its operation is
+ * complete, the communicator's progress thread (progress_thread.h) continues to call it until a
+ * flush is complete. The thread makes no MPI call.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/link/ucx/load.c - finding UCX when a communicator asks for it.
+ * transport/link/ucx/load.c - loading UCX when a communicator uses it.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/link/ucx/no_ucx.c - built without UCX: no communicator can have it.
+ * transport/link/ucx/no_ucx.c - build without UCX: opening the endpoint fails.
  */
 #include "config.h"
 

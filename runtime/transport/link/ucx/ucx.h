@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/link/ucx/ucx.h - what the files of the UCX endpoint share.
+ * transport/link/ucx/ucx.h - shared declarations of the UCX endpoint.
  *
- * UCX is loaded when a communicator asks for it, not when the program starts: merely loading it
- * puts handlers on signals of the process.
+ * UCX is loaded when a communicator uses it, not when the program starts: loading UCX installs
+ * signal handlers in the process.
  */
 #ifndef TW_TRANSPORT_LINK_UCX_UCX_H
 #define TW_TRANSPORT_LINK_UCX_UCX_H
@@ -15,7 +15,7 @@
 #include "runtime/transport/link/link.h"
 
 /* clang-format off */
-/* The functions in use; a use of another one does not link. */
+/* The UCX functions in use; the use of any other fails to link. */
 #define TW_UCX_LIST(X)                                                                             \
     X(ucp_get_version_string) X(ucp_config_read) X(ucp_config_modify) X(ucp_config_release) X(ucp_init_version)         \
     X(ucp_cleanup) X(ucp_context_query) X(ucp_worker_create) X(ucp_worker_query) X(ucp_worker_release_address)          \
@@ -35,9 +35,9 @@ struct tw_ucx;
 typedef struct tw_ucx_peer {
     struct tw_ucx *ucx;
     int            rank;
-    bool           local;    /* on our node              */
-    ucp_ep_h       ep;       /* NULL for the own rank    */
-    uint8_t        farewell; /* where one comes in       */
+    bool           local;    /* on this rank's node      */
+    ucp_ep_h       ep;       /* NULL for this rank       */
+    uint8_t        farewell; /* receive buffer           */
 } tw_ucx_peer_t;
 
 /* tw_comm_t.endpoint_state */
@@ -46,26 +46,26 @@ typedef struct tw_ucx {
     ucp_context_h  context;
     ucp_worker_h   worker;
     tw_ucx_peer_t *peers;     /* comm->size                                             */
-    tw_messages_t  farewells; /* on closing                                             */
+    tw_messages_t  farewells; /* messages exchanged on closing                          */
     uint64_t       posted;    /* messages sent                                          */
-    uint64_t       delivered; /* of them, those that a flush has shown to have arrived  */
-    uint64_t       flushing;  /* those that the flush under way covers                  */
-    void          *flush;     /* the flush under way, or NULL                           */
-    int            lost;      /* a rank that UCX says is gone; -1: none                 */
+    uint64_t       delivered; /* messages that a complete flush has covered             */
+    uint64_t       flushing;  /* messages that the current flush covers                 */
+    void          *flush;     /* the current flush, or NULL                             */
+    int            lost;      /* a rank that UCX has reported lost; -1: none            */
     ucs_status_t   lost_status;
-    bool           closing; /* peers may go now                                       */
+    bool           closing; /* peers may disconnect now                               */
 } tw_ucx_t;
 
-/* Load UCX; a line of text that says why not where that fails. */
+/* Load UCX; on failure `why` is one line of text with the reason. */
 tw_status_t tw_ucx_load(tw_ucx_calls_t *calls, char *why, size_t size);
 
-/* Is everything that was sent known to have arrived? Asks the peers if it is not. */
+/* Are all sent messages known to have arrived? Starts a flush if not. */
 bool tw_ucx_idle(tw_comm_t *comm);
 
-/* Cut the connections; peers must do the same before anyone's worker is given back. */
+/* Close the connections; all ranks must do so before any rank destroys its worker. */
 void tw_ucx_cut(tw_comm_t *comm, tw_ucx_t *ucx);
 
-/* Give everything back. */
+/* Release all resources. */
 void tw_ucx_release(tw_ucx_t *ucx);
 
 tw_status_t tw_ucx_progress(tw_comm_t *comm);
