@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/api/bcast.c - the calls.
+ * transport/api/bcast.c - the calls of bcast.
  */
 #include "config.h"
 

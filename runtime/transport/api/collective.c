@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/api/collective.c - the driver: arguments, then who decides. See collective.h.
+ * transport/api/collective.c - the driver: check arguments, then decide. See collective.h.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/api/create.c - communicators of programs that call the library: bound to their places,
- * and with a thread, where these are wanted.
+ * transport/api/create.c - communicators of programs that call the library, with binding and a
+ * progress thread where requested.
  */
 #include "config.h"
 

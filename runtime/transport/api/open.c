@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/api/open.c - a communicator is put together from its parts, and taken apart.
+ * transport/api/open.c - construction and destruction of a communicator from its parts.
  */
 #include "config.h"
 

@@ -6,13 +6,13 @@
 
 #include "runtime/transport/comm/comm.h"
 
-/* tw_comm_create with another table of MPI calls, which must outlive the communicator. prepare,
- * NULL or not, is called before the endpoint is opened, on all ranks; its failure on one is that of
- * all. */
+/* tw_comm_create() with another table of MPI functions, which must outlive the communicator.
+ * prepare, unless NULL, is called on all ranks before the endpoint is opened; if it fails on one
+ * rank, the call fails on all. */
 tw_status_t tw_comm_open(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_Comm parent,
                          tw_status_t (*prepare)(tw_comm_t *comm), tw_comm_t **comm_p);
 
-/* The same without it. */
+/* The same without prepare. */
 tw_status_t tw_comm_create_with(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_Comm parent,
                                 tw_comm_t **comm_p);
 

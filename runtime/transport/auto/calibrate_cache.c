@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/auto/calibrate_cache.c - the file that keeps facts, and the key that says of what they
- * are.
+ * transport/auto/calibrate_cache.c - the file that stores facts, and the key that identifies the
+ * measured system.
  *
- * Rank 0 alone touches the file. In the cache folder its name holds a checksum of the key, so that
- * the measurements of several machines and layouts lie side by side.
+ * Only rank 0 accesses the file. In the cache folder its name contains a checksum of the key, so
+ * that the folder can hold measurements of several machines and layouts.
  */
 #include "config.h"
 

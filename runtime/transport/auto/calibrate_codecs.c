@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/auto/calibrate_codecs.c - how fast the codecs are that `auto` may choose, while all
- * ranks use them at once: ranks that share a core are as slow as they will be.
+ * transport/auto/calibrate_codecs.c - speed of the codecs that `auto` may choose, while all ranks
+ * run them at once, so that the effect of shared cores is included.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/auto/calibrate_collectives.c - MPI's own collectives at a ladder of sizes, and the
- * library's algorithms with fp32 at a short and at a long one: what the model's formula misses of
- * each.
+ * transport/auto/calibrate_collectives.c - time of MPI's own collectives at a ladder of sizes, and
+ * of the library's algorithms with fp32 at a short and a long size, as correction factors of the
+ * model.
  */
 #include "config.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/auto/calibrate_links.c - latency and bandwidth inside a node and between nodes: one
- * pair alone, and all ranks with all at once, as links are shared. Bandwidths come from the
- * difference of two sizes, so that neither latency nor what a shaper lets through at first is in
- * them.
+ * pair alone, and all ranks with all at once, since links are shared. Bandwidths come from the
+ * difference of two sizes, which excludes latency and the initial burst of a traffic shaper.
  */
 #include "config.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/auto/calibrate_processor.c - what a rank has of a processor while all ranks compute,
- * and what messages to other nodes take of one.
+ * transport/auto/calibrate_processor.c - a rank's share of a processor while all ranks compute, and
+ * the CPU time of messages to other nodes.
  *
- * Every rank computes for a fixed time. Its part of a processor is its processor's time by the
- * clock's: ranks that share cores get less than one. Then messages between all of them are under
- * way while nobody computes or spins: a rank sleeps between two looks at them. The processor's time
- * that it takes is that of its bytes in MPI and in the system's calls. Interrupts that the system
- * counts for nobody are not in it, nor is anything that other programs do.
+ * Every rank computes for a fixed time. Its share is CPU time divided by wall time: ranks that
+ * share cores get less than 1. Then all ranks exchange messages while no rank computes or spins: a
+ * rank sleeps between two tests. The CPU time used is the cost of its bytes in MPI and in system
+ * calls. It does not include interrupts that the system accounts to no process, or the work of
+ * other programs.
  *
- * Long measurements only: no decision depends on it.
+ * In long measurements only: no decision depends on it.
  */
 #include "config.h"
 

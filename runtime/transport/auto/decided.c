@@ -2,10 +2,10 @@
  * transport/auto/decided.c - THINWIRE_DECISIONS: a file that is read when a communicator is
  * created, if it exists, or else written when one is destroyed.
  *
- * Rank 0 reads, and tells all. Whether a run records or replays is settled by the first
- * communicator of a context: what its run wrote in between is not read back. Each communicator's
- * part is put into the file as it stands then, under a lock on its folder, and the file is replaced
- * as a whole.
+ * Rank 0 reads the file and broadcasts it. The first communicator of a context decides whether the
+ * run records or replays, so that a run never reads decisions that it wrote itself. On destruction
+ * a communicator merges its decisions into the current file under a lock on the folder, and
+ * replaces the whole file.
  */
 #include "config.h"
 

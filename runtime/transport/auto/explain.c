@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/auto/explain.c - THINWIRE_EXPLAIN: what was decided, and from what. A line of the log,
- * at whatever level that stands: it was asked for.
+ * transport/auto/explain.c - THINWIRE_EXPLAIN: log each decision and its candidates, at any log
+ * level.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/auto/gauge.c - how a time is measured by all ranks together; see calibrate.h.
+ * transport/auto/gauge.c - measurement of a time by all ranks together; see calibrate.h.
  */
 #include "config.h"
 

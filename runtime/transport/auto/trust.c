@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/auto/trust.c - what a file or a caller says of codecs counts for no more than what the
- * codecs themselves promise. Rank 0 looks, before all get its facts or decisions.
+ * transport/auto/trust.c - validation of facts and decisions from a file or a caller against the
+ * properties of the codecs. Rank 0 validates them before it broadcasts them.
  */
 #include "config.h"
 

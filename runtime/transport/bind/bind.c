@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/bind/bind.c - ranks bind themselves to what their places say: cores and memory, and a
- * CUDA device (wish.c).
+ * transport/bind/bind.c - binding of ranks to their places: cores and memory, and a CUDA device
+ * (wish.c).
  */
 #include "config.h"
 

@@ -6,10 +6,10 @@
 
 #include "runtime/transport/comm/comm.h"
 
-/* Collective over a new communicator: if one rank wants cores, all ranks bind, and
- * comm->exec.threads becomes what a rank's cores allow; a rank that wants a device gets it, or all
- * ranks fail. Cores that cannot be bound are logged and left as they are. Of the transport only
- * tw_comm_create() comes here: the drop-in binds nothing. */
+/* Collective over a new communicator. If one rank requests cores, all ranks bind, and
+ * comm->exec.threads becomes the number that a rank's cores allow. A rank that requests a device
+ * gets it, or all ranks fail. A failure to bind cores is logged, and the binding stays unchanged.
+ * Only tw_comm_create() calls this: the drop-in does not bind. */
 tw_status_t tw_comm_bind(tw_comm_t *comm);
 
 #endif /* TW_TRANSPORT_BIND_BIND_H */

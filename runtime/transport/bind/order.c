@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/bind/order.c - what follows from places without a message: the order in which a rank's
+ * transport/bind/order.c - derived from places without communication: the order in which a rank's
  * messages start, and groups of ranks near each other.
  */
 #include "config.h"

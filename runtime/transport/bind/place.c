@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/bind/place.c - what topology needs from MPI: how many ranks this machine has, which of
- * them this is, and what each is bound to and sees already. All of them compute the same places
- * from that. Then all ranks tell each other with whom they are near: orders and groups follow
- * without a message.
+ * transport/bind/place.c - MPI communication for topology: the number of ranks on this machine, the
+ * number of this rank, and each rank's binding and visible devices. All of these ranks compute the
+ * same places from that. Then all ranks exchange their near levels, from which orders and groups
+ * are computed without communication.
  */
 #include "config.h"
 

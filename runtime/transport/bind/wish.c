@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/bind/wish.c - see wish.h.
  *
- * What CUDA counts for a rank is asked only where a rank wants a device: it starts the driver.
- * Whether all goes well is agreed on after each step, so that all ranks leave together; each rank
- * that fails says why. A rank that takes what there is (auto) goes on without a device instead;
- * those who want all or none (alike) go on without one together.
+ * CUDA lists devices only for a rank that requests one, since that starts the driver. The ranks
+ * agree on a status after each step, so that all return together; each rank that fails logs why. A
+ * rank with `auto` continues without a device instead; ranks with `alike` (all or none) continue
+ * without one together.
  */
 #include "config.h"
 
