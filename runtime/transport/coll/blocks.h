@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/blocks.h - what goes to, or comes from, each rank.
+ * transport/coll/blocks.h - the blocks to, or from, each rank.
  */
 #ifndef TW_TRANSPORT_COLL_BLOCKS_H
 #define TW_TRANSPORT_COLL_BLOCKS_H
@@ -8,7 +8,7 @@
 
 #include <thinwire/status.h>
 
-/* counts NULL: `each` values; displacements NULL: one after another. */
+/* counts NULL: `each` values per block; displacements NULL: blocks are contiguous. */
 typedef struct tw_blocks {
     size_t        each;
     const size_t *counts, *displacements;
@@ -24,10 +24,10 @@ typedef struct tw_blocks_sum {
     size_t extent; /* elements from the buffer's first to the last block's last */
 } tw_blocks_sum_t;
 
-/* TW_ERR_RANGE where they cannot exist. */
+/* TW_ERR_RANGE if sizes overflow. */
 tw_status_t tw_blocks_sum(const tw_blocks_t *blocks, int ranks, tw_blocks_sum_t *sum);
 
-/* Of every rank: how many, and where its first is. */
+/* Number of values and first value of every rank's block. */
 void tw_blocks_fill(const tw_blocks_t *blocks, int ranks, size_t *count, size_t *first);
 
 #endif /* TW_TRANSPORT_COLL_BLOCKS_H */

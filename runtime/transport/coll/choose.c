@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/choose.c - the lower half of the driver: the algorithm, and an operation of it.
- * See collective.h.
+ * transport/coll/choose.c - the lower half of the driver: choose the algorithm and create the
+ * operation. See collective.h.
  */
 #include "config.h"
 

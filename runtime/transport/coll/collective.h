@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/collective.h - collectives as data: a call, and what carries it out.
+ * transport/coll/collective.h - collectives as data: a call, and the tables that execute it.
  *
  * A collective is a table of functions (tw_collective_t) and a list of algorithms; an algorithm is
  * a row (tw_algorithm_row_t) and the engine's functions (tw_algorithm_ops_t).
@@ -24,35 +24,35 @@ struct tw_collective_call {
     const void            *send; /* or TW_IN_PLACE */
     void                  *recv;
     const tw_how_t        *how;
-    size_t         count; /* as tw_operation_t has it; of reduce_scatter the whole vector and of
-                                     allgatherv the mean block, by check()                     */
-    tw_blocks_t    out;   /* alltoall: what goes to each rank                      */
-    tw_blocks_t    in;    /* what comes from each rank; reduce-scatter: the shares */
+    size_t         count; /* as for tw_operation_t; check() sets the whole vector of reduce_scatter
+                                     and the mean block of allgatherv                          */
+    tw_blocks_t    out;   /* alltoall: blocks to each rank                         */
+    tw_blocks_t    in;    /* blocks from each rank; reduce-scatter: the shares     */
     tw_reduction_t reduction;
     int            root; /* -1: none */
 
-    /* The only row, if it serves, and what a message should have; whoever calls the driver may set
-     * them, else `auto`. */
+    /* The preferred row, used if it serves, and the target size of a message. The caller of the
+     * driver may set them, else `auto`. */
     const tw_algorithm_row_t *algorithm;
     const tw_algorithm_row_t *named;    /* by how->algorithm, or NULL; the driver sets it */
-    size_t                    fragment; /* bytes of codes; 0: as the row has it */
-    size_t room; /* as tw_request_shape_t has it; who calls the driver may set it */
-    struct tw_device_event *after; /* as tw_request_t has it; who calls the driver may set it */
+    size_t                    fragment; /* bytes of codes; 0: the row's default */
+    size_t                  room;  /* see tw_request_shape_t; the caller of the driver may set it */
+    struct tw_device_event *after; /* see tw_request_t; the caller of the driver may set it */
 
-    /* By check(): as tw_request_shape_t has them. */
+    /* Set by check(), see tw_request_shape_t. */
     size_t      compared; /* its count */
     const void *values[2];
     size_t      extent[2];
 
-    /* By the driver, before serves(), usual() and shape(); at_once() has neither, unless the row is
-     * MPI's own: then the codec. */
+    /* Set by the driver before serves(), usual() and shape(). Not set for at_once(), except the
+     * codec if the row is MPI's own. */
     const tw_codec_t *codec;
     size_t            encoded; /* bytes of `count` values */
 };
 
-/* A call of which nothing is known but this: counts 0, a sum without root. Not set is what check()
- * and the driver set. (It is on the way of the shortest calls; an initialiser of the whole would
- * cost them a tenth.) */
+/* Initialise a call: counts 0, a sum without root. Leaves members that check() and the driver set
+ * uninitialised, since initialising the whole struct would make the shortest calls a tenth
+ * slower. */
 static inline void tw_collective_begin(tw_collective_call_t *call, tw_comm_t *comm,
                                        const tw_collective_t *collective, const char *name,
                                        const void *send, void *recv, const tw_how_t *how)
@@ -77,24 +77,24 @@ static inline void tw_collective_begin(tw_collective_call_t *call, tw_comm_t *co
 
 struct tw_algorithm_row {
     const char    *name;
-    tw_algorithm_t number; /* by which calls name it; TW_ALGORITHM_AUTO: not at all */
-    /* Can it serve this call? Else TW_ERR_UNSUPPORTED or TW_ERR_BUSY; the same on all ranks.
+    tw_algorithm_t number; /* its name in calls; TW_ALGORITHM_AUTO: calls cannot name it */
+    /* Can it execute this call? Else TW_ERR_UNSUPPORTED or TW_ERR_BUSY; equal on all ranks.
      * Collective the first time. NULL: always. */
     tw_status_t (*serves)(const tw_collective_call_t *call);
-    /* It works in the memory of a node: for calls that say device memory, in slots of the devices,
-     * where there are such; else with elements copied to the host and back, and only if it is
+    /* It works in the memory of a node. Calls that declare device memory use device slots if there
+     * are any; else elements are copied to the host and back, and the row is used only if it is
      * named. */
     bool in_node;
     const char
-        *needs; /* completes "it needs ..." where it is named and does not serve; with `serves` */
-    /* Is it for such a call, where nothing names an algorithm? The same on all ranks, so from
-     * count, codec, ranks, settings and what how.exec says, never from pointers. NULL: yes. */
+        *needs; /* completes "it needs ..." if it is named and does not serve; with `serves`    */
+    /* Is it a default for this call, if no algorithm is named? Equal on all ranks, so it depends on
+     * count, codec, ranks, settings and how.exec, never on pointers. NULL: yes. */
     bool (*usual)(const tw_collective_call_t *call);
-    /* NULL, or: can a blocking call be carried out without an operation? Then *status_p is its
-     * status. The same on all ranks. */
+    /* NULL, or: execute a blocking call without an operation; *status_p is its status. False: not
+     * possible. Equal on all ranks. */
     bool (*at_once)(const tw_collective_call_t *call, tw_status_t *status_p);
-    /* shape->algorithm, and what room that needs: slots, longest, most, sum; fragment where it
-     * should not be call->fragment. The same on all ranks; allocates and says nothing. */
+    /* Set shape->algorithm and its sizes: slots, longest, most, sum; fragment unless it is
+     * call->fragment. Equal on all ranks; does not allocate or log. */
     void (*shape)(const tw_collective_call_t *call, tw_request_shape_t *shape);
 };
 
@@ -102,24 +102,23 @@ struct tw_collective {
     tw_operation_t                   operation;
     const tw_algorithm_row_t *const *rows;    /* of policy/algorithms.h, in its order, then NULL */
     int                              arrays;  /* of an operation                   */
-    bool                             moves;   /* no sums: there is no feedback     */
-    bool                             unequal; /* ranks know different counts       */
+    bool                             moves;   /* no reduction: no feedback         */
+    bool                             unequal; /* counts differ between ranks       */
     tw_status_t (*check)(tw_collective_call_t *call); /* TW_ERR_INVALID_ARG, TW_ERR_RANGE */
-    const tw_algorithm_row_t *first; /* its at_once() is tried where nothing is named, or NULL */
+    const tw_algorithm_row_t *first; /* row whose at_once() is tried if none is named, or NULL */
 };
 
 extern const tw_collective_t tw_collective_allreduce, tw_collective_reduce,
     tw_collective_reduce_scatter, tw_collective_bcast, tw_collective_allgather,
     tw_collective_alltoall, tw_collective_alltoallv;
 
-/* Carry out a call that was checked, by the row that it has, if that serves: choose.c. The call is
- * used up. */
+/* Execute a checked call, by call->algorithm if that serves: choose.c. The call is consumed. */
 tw_status_t tw_collective_run(tw_collective_call_t *call, tw_form_t form, tw_request_t **request_p);
 
 /* A row of a collective by its name; NULL for none. */
 const tw_algorithm_row_t *tw_collective_row(const tw_collective_t *collective, const char *name);
 
-/* serves() of algorithms in the memory of one node, of values as they are. */
+/* serves() of algorithms in the memory of one node, on uncompressed values. */
 tw_status_t tw_collective_in_node(const tw_collective_call_t *call);
 #define TW_IN_NODE_NEEDS                                                                           \
     "a lossless codec, no feedback, and two or more ranks of one node with shared memory"
@@ -127,29 +126,29 @@ tw_status_t tw_collective_in_node(const tw_collective_call_t *call);
 /* usual() of algorithms in the memory of every node and between nodes. */
 bool tw_collective_of_nodes(const tw_collective_call_t *call);
 
-/* Does it work in slots of the devices, if in_node? The same on all ranks; after serves(). */
+/* Does an in_node row use device slots? Equal on all ranks; call it after serves(). */
 static inline bool tw_collective_on_slots(const tw_collective_call_t *call)
 {
     return tw_how_on_device(call->how) && call->comm->device->slots.state == TW_NODE_THERE &&
            tw_reduction_is_fused(tw_reduction_row((int)call->reduction));
 }
 
-/* Bytes of a rank's room in a round, by which it is cut. */
+/* Bytes of a rank's slot, which limit a round. */
 static inline size_t tw_collective_room(const tw_collective_call_t *call)
 {
     return tw_collective_on_slots(call) ? TW_DEVICE_SLOT : call->comm->node->slot_bytes;
 }
 
-/* The same of values as they are: in memory of the host what stays in the cache. */
+/* The same for uncompressed values: in host memory, a size that stays in cache. */
 size_t tw_collective_values_room(const tw_collective_call_t *call);
 
-/* Rounds of an interval of so many values. */
+/* Number of rounds of an interval of `longest` values. */
 static inline size_t tw_op_rounds(const tw_request_t *op, size_t longest)
 {
     return longest / op->chunk + (longest % op->chunk != 0);
 }
 
-/* fill() where the whole vector is one interval. */
+/* fill() for the whole vector as one interval. */
 void tw_collective_fill_whole(tw_request_t *op, const tw_collective_call_t *call);
 
 #endif /* TW_TRANSPORT_COLL_COLLECTIVE_H */

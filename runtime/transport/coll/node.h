@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/node.h - which calls may go through the memory of one node, and what the
- * algorithms there share.
+ * transport/coll/node.h - conditions for calls through the memory of one node, and common code of
+ * the algorithms there.
  */
 #ifndef TW_TRANSPORT_COLL_NODE_H
 #define TW_TRANSPORT_COLL_NODE_H
@@ -8,8 +8,8 @@
 #include "runtime/transport/engine/request.h"
 #include "runtime/transport/shm/quick.h"
 
-/* Where the engine's form has a rank's contribution to this lane's round, `fragments` fragments of
- * the operation's chunk: as here, in memory of the host beside the flag if they are short. */
+/* Address of a rank's contribution to this lane's round in the engine's form, `fragments` fragments
+ * of the operation's chunk: in host memory beside the flag if they are short. */
 static inline uint8_t *tw_node_room(const tw_request_t *op, const tw_lane_t *lane, int local,
                                     size_t fragments)
 {
@@ -18,27 +18,27 @@ static inline uint8_t *tw_node_room(const tw_request_t *op, const tw_lane_t *lan
                : tw_lane_room(op, lane, local);
 }
 
-/* The codec's element size, if a call with `how` may go through shared memory as it is, to all
- * ranks: one node, a lossless codec, no residuals. Else 0. `how` is not checked. */
+/* The codec's element size, if a call with `how` may pass uncompressed values to all ranks through
+ * shared memory: one node with several ranks, a lossless codec, no residuals. Else 0. `how` is not
+ * checked. */
 size_t tw_node_identity(const tw_comm_t *comm, const tw_how_t *how);
 
-/* The same, if also the segment is there, nothing must be compared first, and no thread stands by.
- */
+/* The same, if also the segment exists, THINWIRE_CHECK is off, there is no progress thread, and
+ * `how` has no exec and no flags but TW_BCAST_SAME. */
 size_t tw_node_quick(const tw_comm_t *comm, const tw_how_t *how);
 
-/* tw_algorithm_ops_t.ready of a round in which everyone writes and reads: stage 0, our slot is
- * free; stage s, all have raised phase s. */
+/* tw_algorithm_ops_t.ready of a round in which all ranks write and read: in stage 0, this rank's
+ * slot is free; in stage s, all others have raised phase s. */
 bool tw_node_exchange_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p);
 
-/* May long blocks be read where they are? tw_node_identity() does not say no, the segment is
- * there. */
+/* May long blocks be read directly? Requires tw_node_identity() > 0 and the segment. */
 static inline bool tw_node_reads(const tw_comm_t *comm, size_t bytes)
 {
     return comm->node->reads && bytes > TW_FETCH_MIN;
 }
 
-/* May a blocking call with `fragments` fragments of n values of tw_node_quick() bytes take one of
- * the quick ways? */
+/* May a blocking call with `fragments` fragments of n values of tw_node_quick() bytes use a quick
+ * form? */
 static inline bool tw_node_fits(const tw_comm_t *comm, size_t element, size_t n, int fragments)
 {
     return element > 0 && n <= TW_NODE_DIRECT &&

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/device/slots.c - making the slots in memory of devices, and letting them go.
+ * transport/device/slots.c - creating and releasing the slots in device memory.
  *
- * What is shared is an allocation of its own, in whole TW_DEVICE_SHARED: others get nothing else
- * with it. It is released when no rank has it open: ranks close, agree, and then release.
+ * The slots are a separate allocation, a multiple of TW_DEVICE_SHARED, so that other ranks get
+ * access to nothing else. It is released when no rank has it open: ranks close, agree, and then
+ * release.
  */
 #include "config.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/feedback/feedback_device.c - residuals follow the buffers: into device memory when an
- * operation on device memory starts, back when one on host memory starts or when somebody looks at
- * them. Both ways wait; a training loop that stays on one side moves nothing.
+ * transport/feedback/feedback_device.c - residuals follow the buffers: to device memory when an
+ * operation on device memory starts, back when one on host memory starts or when the residuals are
+ * read. Both copies block; a training loop on one type of memory copies nothing.
  *
- * On the device as in the host, both are arrays over the whole vector, the second zero outside its
+ * In device memory, too, both are arrays over the whole vector, the second zero outside its
  * interval.
  */
 #include "config.h"

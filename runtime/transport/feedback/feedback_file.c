@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/feedback/feedback_file.c - residuals of all ranks in a stream, and back on any number
- * of ranks.
+ * transport/feedback/feedback_file.c - saving residuals of all ranks to a stream, and restoring
+ * them on any number of ranks.
  *
- * Layout: docs/wire-format.md, "Feedback stream". Rank 0 alone touches the stream; vectors pass
- * through it in pieces, so it needs no memory for all of them. The checksum at the end covers every
- * byte before it; a reader collects into spare arrays and takes them over only when it is right.
+ * Layout: docs/wire-format.md, "Feedback stream". Only rank 0 accesses the stream. Vectors pass
+ * through rank 0 in pieces, so it needs no memory for whole vectors. The checksum at the end covers
+ * every byte before it.
  */
 #include "config.h"
 

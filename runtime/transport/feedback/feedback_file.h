@@ -23,19 +23,19 @@ typedef struct tw_feedback_file {
 
 void tw_feedback_file_write(tw_feedback_file_t *file, const void *bytes, size_t size);
 
-/** Fills bytes with zeros where the stream fails. */
+/** Fills bytes with zeros if the stream fails. */
 void tw_feedback_file_read(tw_feedback_file_t *file, void *bytes, size_t size);
 
-/** Elements between memory and the little-endian stream: swaps on big-endian machines only. */
+/** Convert elements between memory and the little-endian stream: swaps bytes on big-endian only. */
 void tw_feedback_file_order(uint8_t *bytes, size_t size, size_t element);
 
 tw_status_t tw_feedback_file_message(tw_comm_t *comm, bool sending, void *bytes, size_t size,
                                      int peer);
 
-/** What all ranks know: rank 0's word, broadcast. */
+/** Broadcast rank 0's words. */
 tw_status_t tw_feedback_file_announce(tw_comm_t *comm, uint64_t *words, int count);
 
-/** Common start of save and restore: arguments, and a piece of memory on every rank. */
+/** Common start of save and restore: check arguments, get a piece of memory on every rank. */
 tw_status_t tw_feedback_file_begin(tw_feedback_t *fb, const char *operation, FILE *stream,
                                    void **piece_p);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/feedback/feedback_restore.c - residuals of all ranks from a stream, on any number of
- * ranks. A reader collects into spare arrays and takes them over only when the checksum is right.
+ * transport/feedback/feedback_restore.c - restoring residuals of all ranks from a stream, on any
+ * number of ranks. A reader fills spare arrays and uses them only if the checksum is correct.
  */
 #include "config.h"
 

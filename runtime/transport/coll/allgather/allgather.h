@@ -11,7 +11,8 @@ enum { TW_GATHER_COUNT = 0, TW_GATHER_FIRST = 1 }; /* op->array */
 #define TW_ALLGATHER_ROW(x, name, considered) extern const tw_algorithm_row_t tw_allgather_##name;
 TW_ALLGATHER_ALGORITHMS(TW_ALLGATHER_ROW, )
 
-/* Fill an operation: where everyone's block goes; in place, ours is sent from there. */
+/* Fill an operation: the position of each rank's block; in place, this rank's block is sent from
+ * there. */
 void tw_gather_fill(tw_request_t *op, const tw_collective_call_t *call);
 
 /* The longest block. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/coll/allgather/allgather_grid.c - for many ranks: encoded blocks are spread through a
  * grid of ranks, in bundles of a column, so that a rank sends about 2 sqrt(P) messages for each
- * fragment instead of P-1. The bits are those of pairwise, and so are the bytes.
+ * fragment instead of P-1. Results and the number of bytes are those of pairwise.
  *
  * One quantisation. Sent per rank: (R-1) x encoded block + (C-1) x encoded blocks of a column.
  */

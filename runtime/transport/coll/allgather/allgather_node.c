@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/allgather/allgather_node.c - values as they are, through the memory of one node:
- * every rank puts its block into its slots, fragment after fragment, and takes the others'
- * fragments. For lossless codecs.
+ * transport/coll/allgather/allgather_node.c - uncompressed values through the memory of one node:
+ * every rank writes its block to its slots, fragment by fragment, and reads the others' fragments.
+ * For lossless codecs.
  */
 #include "config.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/coll/allgather/allgather_pairwise.c - each rank encodes its block once and sends it to
- * every other; everyone decodes all blocks, the own one too, so that all hold the same.
+ * every other; each rank decodes all blocks, with its own, so that results are equal.
  *
  * One quantisation. Sent per rank: (P-1) x encoded block. Slots of a lane: r holds rank r's codes,
- * unless these are the elements themselves: then they go from buffer to buffer.
+ * unless codes are equal to the elements, which are then transferred from buffer to buffer.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/allgather/allgather_table.c - what the driver asks of allgather(v).
+ * transport/coll/allgather/allgather_table.c - tables of allgather(v) for the driver.
  */
 #include "config.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/allreduce/allreduce_direct.c - everyone sends its encoded vector to everyone (or
- * to the root of a reduce); each receiver decodes and adds in rank order. S1's single pass (B8).
+ * transport/coll/allreduce/allreduce_direct.c - every rank sends its encoded vector to every other
+ * (or to the root of a reduce); each receiver decodes and adds in rank order. S1's single pass
+ * (B8).
  *
  * One quantisation. Sent per rank: (P-1) x encoded vector. Slots of a lane: r holds rank r's codes.
  */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/coll/allreduce/allreduce_grid.c - two_pass for many ranks: encoded fragments and sums
- * go through a grid of ranks in bundles, never encoded again, so that a rank sends about 4 sqrt(P)
- * messages for each fragment instead of 2 (P-1).
+ * are routed through a grid of ranks in bundles, without another encoding, so that a rank sends
+ * about 4 sqrt(P) messages for each fragment instead of 2 (P-1).
  *
- * Owners, shares, order of sums and both residuals are those of two_pass, and so are the bits. Two
+ * Owners, shares, order of sums, both residuals and the resulting bits are those of two_pass. Two
  * quantisations. With R rows and C columns, sent per rank: about (3 - 1/C - 1/R - 1/P) x encoded
- * vector. A reduce spreads the sums to the root alone.
+ * vector. A reduce spreads the sums only to the root.
  * Slots of a lane: those of deliver, then those of spread (grid/route.h).
  */
 #include "config.h"

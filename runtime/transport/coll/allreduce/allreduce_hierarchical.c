@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/allreduce/allreduce_hierarchical.c - sums as they are inside each node, in its
- * memory; two_pass of the nodes' sums between nodes, encoded, every rank of a node carrying a share
- * of the vector.
+ * transport/coll/allreduce/allreduce_hierarchical.c - uncompressed sums inside each node, in its
+ * memory; two_pass of the encoded node sums between nodes, with the vector divided among the
+ * carriers of a node.
  *
- * With N nodes, K ranks of each are carriers: those with the numbers 0 .. K-1 of their node, K
- * being the size of the smallest node, less where blocks are too large for a slot. The vector is
- * cut in K x N equal shares of whole blocks. Share k N + j is carried by number k of every node and
- * owned by number k of node j. Rounds go round the owners: round c has fragment c / N of the shares
+ * With N nodes, K ranks of each are carriers: those with the numbers 0 .. K-1 of their node. K is
+ * the size of the smallest node, or less if blocks are too large for a slot. The vector is cut into
+ * K x N equal shares of whole blocks. Share k N + j is carried by number k of every node and owned
+ * by number k of node j. Rounds cycle through the owners: round c has fragment c / N of the shares
  * that node c % N owns.
  *
- *     stage 1   every rank puts its values of the K fragments into its slot           phase 1
+ *     stage 1   every rank writes its values of the K fragments to its slot           phase 1
  *     stage 2   carrier k: adds its node's values of fragment k in rank order, encodes the sum (1st
  *               quantisation), sends it to the owner
  *     stage 3   owner: decodes and adds in the order of nodes, encodes (2nd), sends it to all nodes
  *     stage 4   carrier k: decodes fragment k into its slot                         phase 2
- *     stage 5   every rank takes the K fragments
+ *     stage 5   every rank reads the K fragments
  *
- * Sent per node: 2 (N-1)/N x encoded vector. The bits depend on the layout of nodes, not on K:
- * where a block is summed and encoded does not change it, and not on whether slots are memory of
- * the host or of devices. Residuals: the first of the node's sum is
- * the carrier's, in its shares; the second the owner's, in the one share it owns. Averages divide
- * by all ranks. Slots of a lane: [0, N) node j's codes, if we own the fragment | N the encoded sum.
+ * Sent per node: 2 (N-1)/N x encoded vector. The resulting bits depend on the layout of nodes, but
+ * not on K, since the rank that sums and encodes a block does not change it, nor on the memory type
+ * of the slots. Residuals: the carrier has the first, of the node's sum, in its shares; the owner
+ * has the second, in its one share. Averages divide by the number of all ranks. Slots of a lane:
+ * [0, N) node j's codes, if this rank owns the fragment | N the encoded sum.
  */
 #include "config.h"
 

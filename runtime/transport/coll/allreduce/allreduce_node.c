@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/allreduce/allreduce_node.c - sums of values as they are, in the memory of one
- * node: for lossless codecs, whose results they equal by definition. No messages.
+ * transport/coll/allreduce/allreduce_node.c - sums of uncompressed values in the memory of one
+ * node, for lossless codecs, which give the same results by definition. No messages.
  *
- *   direct  every rank puts its whole vector into its slot; every rank (or the root) adds all of
- *           them in rank order. One exchange of flags: for what fits a slot at once (shm/quick.h).
- *   shares  every rank puts its fragment of every other rank's share into its slot, one after
- *           another; the owner of a share adds its fragments in rank order and puts the sum where
- *           its own would have been; all copy the sums (or the root does). Two exchanges of flags,
- *           each value is added once. A reduce-scatter ends with the owner's sum.
+ *   direct  every rank writes its whole vector to its slot; every rank (or the root) adds all of
+ *           them in rank order. One exchange of flags, for vectors that fit a slot (shm/quick.h).
+ *   shares  every rank writes its fragments of all other ranks' shares to its slot; the owner of a
+ *           share adds the fragments in rank order and writes the sum to the position of its own
+ *           fragment; all ranks (or the root) copy the sums. Two exchanges of flags; each value is
+ *           added once. A reduce-scatter ends with the owner's sum.
  *
- * Sums are taken in rank order by one owner, so all ranks hold the bits of the serial sum.
+ * Sums are computed in rank order, so all ranks get the bits of the serial sum.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/allreduce/allreduce_table.c - what the driver asks of allreduce and reduce.
+ * transport/coll/allreduce/allreduce_table.c - tables of allreduce and reduce for the driver.
  */
 #include "config.h"
 

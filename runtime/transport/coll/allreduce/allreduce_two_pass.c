@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/coll/allreduce/allreduce_two_pass.c - pass 1: each rank sends its encoded fragment of
- * every share to the share's owner, who decodes and adds in rank order; pass 2: the owner encodes
- * the sum and sends it to everyone (or to the root of a reduce). S1 section 4.5 (B13), with both
+ * every share to the share's owner, which decodes and adds in rank order; pass 2: the owner encodes
+ * the sum and sends it to all ranks (or to the root of a reduce). S1 section 4.5 (B13), with both
  * residuals.
  *
- * Two quantisations (one for a reduce-scatter, which ends after pass 1 and keeps the float32 sum).
+ * Two quantisations (one for a reduce-scatter, which ends after pass 1 with the sum unencoded).
  * Sent per rank: 2 (P-1)/P x encoded vector.
- * Slots of a lane, P each: [0, P) codes for owner r | [P, 2P) rank r's codes of our share | [2P,
- * 3P) the encoded sum of share r.
+ * Slots of a lane: [0, P) codes for owner r | [P, 2P) rank r's codes of this rank's share |
+ * [2P, 3P) the encoded sum of share r.
  */
 #include "config.h"
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/allreduce/reduction.h - what allreduce, reduce and the reduce-scatters have in
- * common.
+ * transport/coll/allreduce/reduction.h - common code of allreduce, reduce and the reduce-scatters.
  *
  * A vector of count values is cut into one share per rank: share r is the values
  * [first[r], first[r] + length[r]). `direct` uses the whole vector, `two_pass` and `grid` the
- * shares; `hierarchical` cuts other shares, at most as many as ranks.
+ * shares; `hierarchical` uses other shares, at most one per rank.
  */
 #ifndef TW_TRANSPORT_COLL_ALLREDUCE_REDUCTION_H
 #define TW_TRANSPORT_COLL_ALLREDUCE_REDUCTION_H
@@ -23,15 +22,13 @@ TW_SCATTER_ALGORITHMS(TW_SCATTER_ROW, )
 /* check() of all of them. */
 tw_status_t tw_reduction_check(tw_collective_call_t *call);
 
-/* The longest of so many equal shares in whole blocks, or of the shares that the call gives. */
+/* Length of the longest of `ranks` equal shares in whole blocks, or of the call's shares. */
 size_t tw_share_longest(const tw_collective_call_t *call, size_t block, size_t ranks);
 
-/* Equal shares in whole blocks, the first ranks taking the remainder; the last block may be short.
- */
+/* Equal shares in whole blocks. The first ranks get the remainder; the last block may be short. */
 void tw_shares_equal(size_t ranks, size_t count, size_t block, size_t *first, size_t *length);
 
-/* Fill an operation: a share for each rank, in blocks of so many values; or as the call gives
- * them. */
+/* Fill an operation: a share for each rank, in blocks of `block` values, or the call's shares. */
 void tw_reduction_fill_shares(tw_request_t *op, const tw_collective_call_t *call, size_t block);
 /* The same, in blocks of the codec. */
 void tw_reduction_fill(tw_request_t *op, const tw_collective_call_t *call);
@@ -51,16 +48,16 @@ static inline size_t tw_share_fragment(const tw_request_t *op, const tw_lane_t *
     return tw_lane_fragment(op, lane, op->array[TW_SHARE_LENGTH][rank]);
 }
 
-/* Where this lane's fragment of the share of a rank lies in a buffer of the whole vector. */
+/* Address of this lane's fragment of a rank's share in a buffer of the whole vector. */
 static inline uint8_t *tw_share_at(const tw_request_t *op, const tw_lane_t *lane,
                                    const void *buffer, int rank)
 {
     return tw_lane_at(op, lane, buffer, op->array[TW_SHARE_FIRST][rank]);
 }
 
-/* Encode sum[n], the fragment of our own share, with the second residual if there is one. Of
- * elements that are their own codes an average is taken here, once for all ranks, else by each that
- * decodes; they may be at `codes`. */
+/* Encode sum[n], the fragment of this rank's share, with the second residual if there is one. If
+ * codes are equal to the elements, an average is divided here, once for all ranks; else by each
+ * rank that decodes. In the first case sum may be `codes`. */
 void tw_reduction_encode_sum(tw_request_t *op, const tw_lane_t *lane, const void *sum, size_t n,
                              uint8_t *codes);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/coll/alltoall/alltoall_grid.c - for many ranks and short blocks of equal counts:
  * encoded blocks are delivered through a grid of ranks, in bundles, so that a rank sends about 2
- * sqrt(P) messages for each fragment instead of P-1, and nearly twice the bytes. The bits are those
+ * sqrt(P) messages for each fragment instead of P-1, and nearly twice the bytes. Results are those
  * of pairwise.
  *
  * One quantisation. Sent per rank: (2 P - R - C) x encoded block.

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/alltoall/alltoall_node.c - values as they are, through the memory of one node:
- * every rank puts a fragment for each other rank into its slot, and takes what the others have for
- * it. For lossless codecs and equal blocks: the counts of an alltoallv are not known everywhere, so
- * it takes messages.
+ * transport/coll/alltoall/alltoall_node.c - uncompressed values through the memory of one node:
+ * every rank writes a fragment for each other rank to its slot and reads the others' fragments for
+ * it. For lossless codecs and equal blocks: not all ranks know the counts of an alltoallv, so it
+ * uses messages.
  *
- * In place too: a round takes its fragments out before it puts others there, and rounds do not
- * overlap. Long blocks are read where they are, if the system allows it; a rank in place, which its
- * peers do not know, makes a copy for them.
+ * In place is supported: a round copies its fragments out before it overwrites them, and rounds do
+ * not overlap. Long blocks are read directly, if the system permits it. A rank in place, which its
+ * peers do not know, copies its blocks for them.
  */
 #include "config.h"
 

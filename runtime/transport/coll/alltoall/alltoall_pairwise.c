@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/coll/alltoall/alltoall_pairwise.c - every pair of ranks exchanges its two blocks,
- * fragment by fragment; the own block too is encoded and decoded.
+ * fragment by fragment; a rank's own block is encoded and decoded, too.
  *
  * One quantisation. Sent per rank: the encoded blocks for the others.
- * A pair agrees on the number of fragments of each direction, as it knows the count; ranks may have
- * different numbers of rounds. Room for fragments does not depend on the counts of alltoallv, which
- * are not known everywhere. Slots of a lane, P each: [0, P) codes for rank r | [P, 2P) codes from
- * rank r. Where codes are the elements themselves they go from buffer to buffer, unless these are
- * one.
+ * Both ranks of a pair know the number of fragments of each direction from the count; the number of
+ * rounds may differ between ranks. The size of fragments does not depend on the counts of
+ * alltoallv, which not all ranks know. Slots of a lane: [0, P) codes for rank r | [P, 2P) codes
+ * from rank r. Codes equal to the elements are transferred from buffer to buffer, except in place.
  */
 #include "config.h"
 

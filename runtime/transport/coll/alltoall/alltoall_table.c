@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/alltoall/alltoall_table.c - what the driver asks of alltoall and alltoallv.
+ * transport/coll/alltoall/alltoall_table.c - tables of alltoall and alltoallv for the driver.
  */
 #include "config.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/bcast/bcast_forward.c - encoded fragments that ranks hand on as they are: encoded
- * once at the root, decoded by each rank while they travel on. In a tree, or in a chain.
+ * transport/coll/bcast/bcast_forward.c - forwarding of encoded fragments in a tree or a chain: the
+ * root encodes them once, and each rank decodes them while it forwards them.
  *
  * One quantisation. Ranks are counted from the root: v = (rank - root) mod P.
  *
  *   tree   binomial: the parent of v is v without its lowest set bit; its children are v + 2^k for
  *          all 2^k below that bit (any 2^k for the root). ceil(log2 P) steps, but the root sends
- *          that many times the encoded vector: for short ones.
- *   chain  v hands on to v + 1. Every rank sends and receives the vector once, at the same time, so
- *          it takes the time of one vector and of P - 2 fragments: for long ones, in small
+ *          the encoded vector as many times: for short vectors.
+ *   chain  v forwards to v + 1. Every rank sends and receives the vector once, at the same time, so
+ *          the time is that of one vector and P - 2 fragments: for long vectors, in small
  *          fragments.
  */
 #include "config.h"

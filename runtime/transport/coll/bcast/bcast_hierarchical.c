@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/coll/bcast/bcast_hierarchical.c - encoded fragments from node to node, along a chain or
- * a tree of nodes; inside a node they lie in its memory, where every rank decodes them. Encoded
- * once, at the root.
+ * a tree of nodes; inside a node every rank decodes them from its memory. The root encodes once.
  *
- * Round c arrives at rank c % L of a node of L ranks, in its slot, and is sent on from there; on
- * the root's node, rank c % L sends it out of the root's slot. Nodes are counted from the root's: v
- * = (node - root's) mod N; chain and tree as in bcast_forward.c. Sent per node: the encoded vector
- * (chain).
+ * Round c arrives in the slot of rank c % L of a node of L ranks and is forwarded from there; on
+ * the root's node, rank c % L sends it from the root's slot. Nodes are counted from the root's:
+ * v = (node - root's) mod N; chain and tree as in bcast_forward.c. Sent per node: the encoded
+ * vector (chain).
  */
 #include "config.h"
 

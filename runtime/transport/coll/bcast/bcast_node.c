@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/bcast/bcast_node.c - values as they are, through the memory of one node: the root
- * puts fragment after fragment into its slots, which stay in the cache, the others take them. For
- * lossless codecs. No messages; the root may be ahead of the slowest reader by TW_NODE_SLOTS
- * fragments. Long vectors are read where they are, whole, if the system allows it: the root is then
- * done when all have them.
+ * transport/coll/bcast/bcast_node.c - uncompressed values through the memory of one node: the root
+ * writes fragments to its slots, which stay in cache, and the others read them. For lossless
+ * codecs. No messages; the root may be ahead of the slowest reader by TW_NODE_SLOTS fragments. Long
+ * vectors are read directly as a whole, if the system permits it: the root then completes when all
+ * ranks have the vector.
  */
 #include "config.h"
 

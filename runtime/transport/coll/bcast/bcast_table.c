@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/bcast/bcast_table.c - what the driver asks of bcast.
+ * transport/coll/bcast/bcast_table.c - tables of bcast for the driver.
  */
 #include "config.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/coll/grid/deliver.c - a fragment from every rank to every rank, in two hops.
  *
- * Slots, P each, none more than full for any P (tests/policy/test_grid.c):
- *   [0, P)   our fragments for everyone, column by column; the bundle of a column begins at a slot
- *   [P, 2P)  hop 1: the bundle for our column of each member but ourselves
- *   [2P, 3P) the same fragments for each rank of our column but ourselves, those of all members
- *   together [3P, 4P) hop 2: the bundle for us of each rank of our column but ourselves
+ * Slots, four parts of P, which suffice for any P (tests/policy/test_grid.c):
+ *   [0, P)   this rank's fragments for all, by column; a column's bundle begins at a slot
+ *   [P, 2P)  hop 1: from each other member, the bundle for this rank's column
+ *   [2P, 3P) the same, regrouped: for each other rank of the column, the fragments of all members
+ *   [3P, 4P) hop 2: from each other rank of the column, the bundle for this rank
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/grid/route.c - a rank's place in the grid, and bundles.
+ * transport/coll/grid/route.c - position of a rank in the grid, and bundles.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/coll/grid/spread.c - a fragment of every rank to all ranks, or to one, in two hops.
  *
- * Slots: [0, P) everyone's fragments, column by column; the bundle of a column begins at a slot,
- * and goes from where hop 1 put it together.
+ * Slots: [0, P) the fragments of all ranks, by column; a column's bundle begins at a slot. Hop 1
+ * assembles it there, and hop 2 sends it from there.
  */
 #include "config.h"
 

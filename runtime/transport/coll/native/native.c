@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/coll/native/native.c - see native.h.
  *
- * Values are added as MPI adds them, not in the order of ranks; nothing is quantised. What travels
- * is not seen: bytes_sent counts what an algorithm must send that wastes nothing (coll/traffic.h).
+ * MPI chooses the order of additions, not rank order; nothing is quantised. The library does not
+ * see MPI's traffic: bytes_sent counts the least bytes that must be sent (coll/traffic.h).
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/coll/native/native_device.c - MPI's blocking collectives on device memory: the values
- * are copied to pinned memory, and the result back. The nonblocking ones get theirs from the engine
+ * are copied to pinned memory, and the result back. For nonblocking ones the engine does that
  * (bounce.h).
  */
 #include "config.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/reduce_scatter/reduce_scatter_table.c - what the driver asks of the
- * reduce-scatters.
+ * transport/coll/reduce_scatter/reduce_scatter_table.c - tables of the reduce-scatters for the
+ * driver.
  */
 #include "config.h"
 
