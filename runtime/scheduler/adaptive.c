@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/adaptive.c - when batch statistics become global.
+ * scheduler/adaptive.c - the switch from local to global batch statistics.
  *
- * S3 says three times, each time otherwise, what its "adaptive" does (local until the accuracy
- * converges; no reduction if the model has no convergence; none if the batch is large enough) and
- * never what convergence is. All agree in: local first, global after convergence, never global from
- * BZ_max on. Convergence here: `patience` epochs in a row whose training accuracy is not above (1 +
- * tolerance) x that of the last epoch that had improved. Accuracy that falls, or creeps up by less
- * than the tolerance altogether, has converged; a slow but steady rise has not, since it is
- * compared with the last improvement and not with the last epoch.
+ * S3 describes its "adaptive" in three different ways (local until the accuracy converges; no
+ * reduction if the model does not converge; none if the batch is large enough) and does not define
+ * convergence. All three agree on: local first, global after convergence, never global from BZ_max
+ * on. Convergence here: `patience` consecutive epochs whose training accuracy is not above (1 +
+ * tolerance) x that of the last epoch that improved. Accuracy that falls, or rises by less than the
+ * tolerance in total, has converged. A slow but steady rise has not, since it is compared with the
+ * last improvement, not with the last epoch.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/buckets.c - making buckets: arguments, codecs, agreement, plans, feedback objects.
+ * scheduler/buckets.c - creating buckets: arguments, codecs, agreement, plans, feedback objects.
  */
 #include "config.h"
 

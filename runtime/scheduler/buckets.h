@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/buckets.h - tensors, the buckets they are in, and what has become of these.
+ * scheduler/buckets.h - tensors, their buckets, and the state of the buckets.
  */
 #ifndef TW_SCHEDULER_BUCKETS_H
 #define TW_SCHEDULER_BUCKETS_H
@@ -22,8 +22,8 @@ typedef struct tw_bucket_part {
     bool              alone;    /* the codec is lossy, the tensor not small */
     tw_feedback_t    *feedback; /* the caller's, or NULL                 */
     size_t            bucket;
-    size_t            at;   /* elements from the beginning of the bucket */
-    size_t            next; /* member of the bucket, or SIZE_MAX         */
+    size_t            at;   /* offset in the bucket, in elements         */
+    size_t            next; /* next member of the bucket, or SIZE_MAX    */
     bool              ready;
 } tw_bucket_part_t;
 
@@ -32,13 +32,13 @@ typedef struct tw_bucket {
     size_t             members, missing;
     size_t             count; /* elements                                            */
     const tw_codec_t  *codec;
-    float             *base;   /* of the vector: tensors, or a buffer                  */
-    bool               staged; /* it is a buffer                                       */
+    float             *base;   /* of the vector: the tensors, or a buffer              */
+    bool               staged; /* base is a buffer                                     */
     bool               alone;
-    bool               travels;  /* there is something to be done                      */
-    tw_feedback_t     *feedback; /* of the object's own, or NULL                       */
-    tw_request_t      *plan;     /* or an operation under way; or NULL                 */
-    tw_device_event_t *event;    /* behind the work that makes its tensors; NULL: host memory */
+    bool               travels;  /* it has an operation                                */
+    tw_feedback_t     *feedback; /* owned by tw_buckets_t, or NULL                     */
+    tw_request_t      *plan;     /* plan or running operation, or NULL                 */
+    tw_device_event_t *event;    /* after the work that computes its tensors; NULL: host memory */
     bool               started, complete;
     int64_t            span;
 } tw_bucket_t;
@@ -46,50 +46,51 @@ typedef struct tw_bucket {
 struct tw_buckets {
     tw_comm_t        *comm;
     tw_exec_t         exec;
-    tw_how_t          how; /* but for codec and feedback */
+    tw_how_t          how; /* without codec and feedback */
     tw_reduction_t    reduction;
-    bool              once; /* operations in place of plans */
+    bool              once; /* operations instead of plans */
     tw_trace_t       *trace;
     size_t            parts, buckets;
     tw_bucket_part_t *part;   /* [parts]                                      */
     tw_bucket_t      *bucket; /* [buckets], in the order in which they start  */
-    tw_specs_t        specs;  /* that tensors asked for                       */
+    tw_specs_t        specs;  /* codecs of the tensors                        */
     tw_side_stream_t  side;
-    float            *room; /* of all buckets that are staged; or NULL      */
+    float            *room; /* buffer of all staged buckets, or NULL        */
     uint64_t          memory;
     size_t            next;   /* bucket to start                                 */
-    size_t            oldest; /* bucket that the trace has not seen complete     */
+    size_t            oldest; /* first bucket whose span in the trace is open    */
 };
 
-/* Put the parts into buckets, of `bytes` of float32 at most where they share one, and lay these
- * out. bucket has room for as many as there are parts. Pure but for the parts and buckets. */
+/* Assign the parts to buckets and lay these out. A shared bucket has at most `bytes` bytes of
+ * float32. b->bucket has room for one bucket per part. Changes only parts and buckets. */
 void tw_buckets_group(tw_buckets_t *b, size_t bytes);
 
-/* Make the operation of a bucket: a plan, or one that is under way. */
+/* Create the plan of a bucket, or start its operation. */
 tw_status_t tw_bucket_operation(tw_buckets_t *b, tw_bucket_t *bucket);
 
-/* Wait so many milliseconds at most; -1: without end. *done_p: it is complete, or failed. */
+/* Wait for at most `milliseconds`; -1: without a limit. *done_p: it is complete or has failed. */
 tw_status_t tw_bucket_await(tw_buckets_t *b, size_t number, int milliseconds, int *done_p);
 
-/* The configuration of a caller who gives none. */
+/* The default configuration. */
 extern const tw_buckets_config_t tw_buckets_usual;
 
-/* What is wrong with the arguments on this rank, before anything else. */
+/* Check the arguments on this rank, before anything else. */
 tw_status_t tw_buckets_called(const tw_comm_t *comm, const tw_bucket_tensor_t *tensors, size_t n,
                               tw_buckets_t *const *buckets_p);
 
-/* What each rank can do by itself. *b_p is NULL, or to be destroyed whatever the status. */
+/* The local part of creation. *b_p is NULL, or must be destroyed even after a failure. */
 tw_status_t tw_buckets_new(tw_comm_t *comm, const tw_buckets_config_t *config,
                            const tw_bucket_tensor_t *tensors, size_t n, bool once,
                            tw_buckets_t **b_p);
 
-/* The buffers of buckets whose tensors do not lie together. Collective, but if b->once. */
+/* Allocate the buffers of buckets whose tensors are not contiguous. Collective, unless b->once. */
 tw_status_t tw_buckets_room(tw_buckets_t *b);
 
-/* Hand it out, or destroy it where the status is a failure. Returns the status. */
+/* Return b in *buckets_p, or destroy it if status is a failure. Returns the status. */
 tw_status_t tw_buckets_made(tw_buckets_t *b, tw_status_t status, tw_buckets_t **buckets_p);
 
-/* Elements of all buckets that need a buffer, and where in it each lies. */
+/* Elements of the buffer for all staged buckets. Sets the position of each in `room`, which may be
+ * NULL. */
 size_t tw_buckets_staged(tw_buckets_t *b, float *room);
 
 #endif /* TW_SCHEDULER_BUCKETS_H */

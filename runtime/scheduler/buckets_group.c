@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/buckets_group.c - which tensors travel together, where each lies in its bucket, and
- * the operation of a bucket.
+ * scheduler/buckets_group.c - assignment of tensors to buckets, their positions, and the operation
+ * of a bucket.
  *
- * Buckets are numbered by their last tensor, since that is what they wait for.
+ * Buckets are numbered in the order of their last tensors, since a bucket starts when its last
+ * tensor is ready.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/buckets_once.c - buckets that another framework has made: started at once, waited for,
- * and gone.
+ * scheduler/buckets_once.c - buckets created by another framework: started at once, and destroyed
+ * after the wait.
  */
 #include "config.h"
 

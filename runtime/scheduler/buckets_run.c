@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/buckets_run.c - buckets of a step: ready, under way, complete; and what is kept of
- * their errors.
+ * scheduler/buckets_run.c - buckets of a step: ready, started, complete; and saving and restoring
+ * their residuals.
  */
 #include "config.h"
 

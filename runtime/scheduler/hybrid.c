@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/hybrid.c - making the schedule of a hybrid run: arguments, agreement, memory.
+ * scheduler/hybrid.c - creating the schedule of a hybrid run: arguments, agreement, memory.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/hybrid.h - the schedule of a hybrid run, and what is under way in it.
+ * scheduler/hybrid.h - the schedule of a hybrid run, and its messages in flight.
  */
 #ifndef TW_SCHEDULER_HYBRID_H
 #define TW_SCHEDULER_HYBRID_H
@@ -10,34 +10,34 @@
 #include "runtime/transport/comm/comm.h"
 #include "runtime/transport/engine/request.h"
 
-/* A message of the run that may be under way. */
+/* A message of the run that may be in flight. */
 typedef struct tw_flight {
     tw_request_t      *request;
-    tw_device_event_t *event;  /* behind the work that makes what it sends; NULL: host memory */
-    tw_status_t        status; /* of one that was seen to be complete */
-    const char        *name;   /* as the trace calls it               */
-    const char        *wait;   /* and waiting for it                  */
+    tw_device_event_t *event;  /* after the work that computes its data; NULL: host memory    */
+    tw_status_t        status; /* after completion                    */
+    const char        *name;   /* name in the trace                   */
+    const char        *wait;   /* name in the trace of the wait for it */
     size_t             pass;
     int64_t            span;
 } tw_flight_t;
 
-/* This, the passes and their arrays lie in one buffer of the communicator's pool; what examples and
- * gradients are in, in another of the memory that these are in. */
+/* This struct, the passes and their arrays lie in one buffer of the communicator's pool. Examples
+ * and gradients lie in a second buffer, in the memory of the caller's data. */
 struct tw_hybrid {
     tw_comm_t        *comm;
     tw_side_stream_t  side;
-    void             *room; /* the other one; NULL: one rank */
+    void             *room; /* the second buffer; NULL: one rank */
     size_t            features;
     size_t            passes;
     size_t            own;     /* examples of this rank    */
     size_t            longest; /* rows of the longest pass */
     size_t            memory;
-    tw_exec_t         exec; /* of the caller's how, if it named one */
+    tw_exec_t         exec; /* of the caller's how, if it has one   */
     tw_how_t          act, back;
-    bool              exact; /* act loses nothing: the owner computes with what it has */
+    bool              exact; /* act is lossless: the owner computes with its own data  */
     tw_trace_t       *trace;
     tw_hybrid_pass_t *pass;     /* [passes]                                         */
-    size_t           *elements; /* [size] of the message that is being posted       */
+    size_t           *elements; /* [size] of the message to post                    */
     float            *x[2]; /* [longest][features]; equal where there is one pass; NULL: one rank */
     float            *gx[2];
     bool              running;
@@ -47,8 +47,8 @@ struct tw_hybrid {
 
 /* ---- the schedule: pure ---------------------------------------------------------------------- */
 
-/* Number of passes that have examples, and rows of the longest. position[r]: where rank r stands in
- * the order that groups are made in. */
+/* Number of passes with examples, and rows of the longest one. position[r]: index of rank r in the
+ * order from which groups are formed. */
 size_t tw_hybrid_count(tw_scheme_t scheme, int group, const size_t *examples, const int *position,
                        int size, size_t *longest_p);
 
@@ -56,14 +56,14 @@ size_t tw_hybrid_count(tw_scheme_t scheme, int group, const size_t *examples, co
 void tw_hybrid_schedule(tw_scheme_t scheme, int group, const size_t *examples, const int *position,
                         int size, tw_hybrid_pass_t *pass, size_t *arrays);
 
-/* The only rank that gives examples to this pass, or -1 if there are several. */
+/* The only rank with examples in this pass, or -1 if there are several. */
 int tw_hybrid_owner(const tw_hybrid_pass_t *pass, int size);
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* Start the operation that brings a pass's examples to all ranks, into `to`, or its gradients from
- * `from` to their owners, behind the flight's event; or only make a plan of it. `mine` holds, or
- * gets, those of this rank. Sets flight->request. */
+/* Start, behind the flight's event, the operation that sends a pass's examples to all ranks, into
+ * `to`, or its gradients from `from` to their owners; or only create its plan. `mine` holds, or
+ * receives, those of this rank. Sets flight->request. */
 tw_status_t tw_hybrid_exchange(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const float *mine,
                                float *to, tw_form_t form, tw_flight_t *flight);
 tw_status_t tw_hybrid_return(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const float *from,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/hybrid_run.c - the passes: exchange ahead, compute, send gradients behind.
+ * scheduler/hybrid_run.c - the passes: the exchange of the next one, the computation, and the
+ * gradients of the previous one overlap.
  *
- * A pass to which one rank alone gives examples is a broadcast and a reduction to that rank; any
- * other is a gathering of blocks and a reduction whose result is scattered. Both follow from counts
- * that all ranks know to be equal.
+ * A pass with examples of only one rank uses a bcast and a reduce to that rank; any other an
+ * allgather and a reduce-scatter. The choice depends on counts that are equal on all ranks.
  */
 #include "config.h"
 

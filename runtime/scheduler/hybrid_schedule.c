@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/hybrid_schedule.c - which examples meet in which pass. Pure functions.
+ * scheduler/hybrid_schedule.c - assignment of examples to passes. Pure functions.
  *
- * All schemes but (a) are one: ranks in groups of g, and each group of s ranks makes s passes, in
- * the q-th of which each member gives the q-th of s slices of its examples, the first slices taking
- * the remainder. (b) is g = 1 and (c) g = K. Groups are of ranks that follow one another in an
- * order that is given, by position; inside a pass ranks ascend.
+ * All schemes but (a) are one: ranks form groups of g, and each group of s ranks makes s passes. In
+ * the q-th pass each member gives the q-th of s slices of its examples; the first slices get the
+ * remainder. (b) is g = 1 and (c) is g = K. Groups consist of consecutive ranks in a given order of
+ * positions; inside a pass ranks ascend.
  */
 #include "config.h"
 

@@ -5,7 +5,7 @@
  * variances", 1979:
  *     d = mean_b - mean_a,  n = n_a + n_b
  *     mean = mean_a + d n_b / n,  M2 = M2_a + M2_b + d^2 n_a n_b / n
- * Nothing is subtracted but the two means, so nothing cancels.
+ * Only the two means are subtracted, so there is no cancellation.
  */
 #include "config.h"
 

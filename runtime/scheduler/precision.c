@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/precision.c - when a group of weights gets more bits; precision.h says which reading of
- * S0's Algorithm 1 this is.
+ * scheduler/precision.c - the rule by which a group of weights gets more bits; precision.h defines
+ * the interpretation of S0's Algorithm 1.
  *
- * All that is known at `last` is that nothing changes any more: no norm and no count are kept, so a
- * caller who still computes norms has the same state as one who has stopped.
+ * At `last` the state no longer changes: no norm and no count are stored, so a caller that still
+ * computes norms has the same state as one that has stopped.
  */
 #include "config.h"
 

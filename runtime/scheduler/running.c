@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/running.c - running statistics that ranks have gathered by themselves become those of
- * all.
+ * scheduler/running.c - merging the ranks' local running statistics.
  *
- * Every rank takes all ranks' numbers, in rank order, so all get the same bits. Sharing them in
- * every step would cost what local training saves; they are used in evaluations alone.
+ * Every rank merges all ranks' numbers in rank order, so results are bitwise equal. An exchange in
+ * every step would cost the time that local training saves; only evaluations use these statistics.
  */
 #include "config.h"
 

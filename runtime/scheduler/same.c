@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/same.c - the least of each checksum and of its complement, over the ranks, tell.
+ * scheduler/same.c - compares the minimum over the ranks of each checksum and of its complement.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/same.h - do all ranks describe the same thing?
+ * scheduler/same.h - check that arguments are equal on all ranks.
  */
 #ifndef TW_SCHEDULER_SAME_H
 #define TW_SCHEDULER_SAME_H
@@ -11,14 +11,14 @@
 
 #define TW_SAME_MAX 8
 
-/* Something that must be equal on all ranks, as a checksum. */
+/* Checksum of a value that must be equal on all ranks. */
 typedef struct tw_same {
-    const char *name; /* as the log should call it */
+    const char *name; /* name in the log           */
     uint64_t    hash; /* tw_fnv1a()                */
 } tw_same_t;
 
-/* Collective, one small message. TW_OK; TW_ERR_MISMATCH on all ranks (rank 0 logs which field of
- * `what` differs); or why the message failed. */
+/* Collective, one small message. TW_OK; TW_ERR_MISMATCH on all ranks (rank 0 logs the fields of
+ * `what` that differ); or the error of the message. */
 tw_status_t tw_same_everywhere(tw_comm_t *comm, const char *what, const tw_same_t *fields,
                                size_t n);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/side_stream.c - see side_stream.h. The progress thread drives the device as well, so
- * that each call here has the communicator to itself.
+ * scheduler/side_stream.c - see side_stream.h. The progress thread uses the device, too, so each
+ * call here holds the communicator's lock.
  */
 #include "config.h"
 

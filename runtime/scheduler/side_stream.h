@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/side_stream.h - memory in which a scheduler's object works: the host's, or a device's,
- * and there two streams.
+ * scheduler/side_stream.h - the memory of a scheduler object: host memory, or device memory with
+ * two streams.
  *
- *     caller's   computes; copies between the caller's memory and the object's
- *     own        exchanges: what their operations encode and decode
+ *     caller's   computation; copies between the memory of the caller and of the object
+ *     own        encoding and decoding of the exchanges
  *
- * An operation begins when an event behind the caller's work is done (tw_side_mark(),
- * tw_request_t.after); whoever advances the communicator looks at it. So nothing on the own stream
- * ever waits for what the caller has yet to compute, and a decoding never stands behind an exchange
- * of something later. Once an operation is complete, its result is there for all that is put on any
- * stream then. Nothing blocks.
+ * An operation begins when an event recorded after the caller's work is complete (tw_side_mark(),
+ * tw_request_t.after); progress of the communicator polls the event. So no work on the own stream
+ * waits for pending work of the caller, and no decoding is queued behind a later exchange. After an
+ * operation is complete, its result is visible to work enqueued on any stream. Nothing blocks.
  */
 #ifndef TW_SCHEDULER_SIDE_STREAM_H
 #define TW_SCHEDULER_SIDE_STREAM_H
@@ -19,38 +18,38 @@
 
 typedef struct tw_side_stream {
     tw_comm_t             *comm;
-    const tw_device_ops_t *ops; /* NULL: host memory, where none of this does more than memcpy() */
+    const tw_device_ops_t *ops; /* NULL: host memory, where copies are memcpy() */
     void                  *caller;
     void                  *own; /* NULL: none */
 } tw_side_stream_t;
 
-/* As exec says (NULL: host memory), without a stream of its own. Local: TW_OK, TW_ERR_UNSUPPORTED,
- * TW_ERR_INVALID_ARG, TW_ERR_NO_MEMORY, TW_ERR_IO; logged. */
+/* Open it for the memory in exec (NULL: host memory), without an own stream. Local: TW_OK,
+ * TW_ERR_UNSUPPORTED, TW_ERR_INVALID_ARG, TW_ERR_NO_MEMORY, TW_ERR_IO; logged. */
 tw_status_t tw_side_open(tw_side_stream_t *side, tw_comm_t *comm, const tw_exec_t *exec);
 
-/* With one, for operations on memory of the device. who, such as "tw_buckets_create", begins lines
- * of the log. */
+/* The same with an own stream, for operations on device memory. `who`, such as "tw_buckets_create",
+ * begins the lines of the log. */
 tw_status_t tw_side_open_own(tw_side_stream_t *side, tw_comm_t *comm, const tw_exec_t *exec,
                              const char *who);
 
-/* Wait for what is left on both streams: before memory and events are given back. */
+/* Wait for all work on both streams, before memory and events are released. */
 void tw_side_settle(const tw_side_stream_t *side);
 
-/* With nothing left on its stream. A side of zeros is allowed, here and above. */
+/* Close it; the streams must be empty. A zeroed side is allowed, here and in tw_side_settle(). */
 void tw_side_close(tw_side_stream_t *side);
 
-/* Is p, which may be NULL, memory of that kind? */
+/* Is p NULL or memory of the side's kind? */
 bool tw_side_has(const tw_side_stream_t *side, const void *p);
 
-/* The same: TW_OK, TW_ERR_INVALID_ARG (logged; `what` and `name` say whose it is). */
+/* The same: TW_OK, TW_ERR_INVALID_ARG (logged with `what` and `name`). */
 tw_status_t tw_side_check(const tw_side_stream_t *side, const void *p, const char *who,
                           const char *what, const char *name);
 
-/* A buffer of that memory; NULL is allowed in tw_side_put(). TW_OK, TW_ERR_NO_MEMORY. */
+/* A buffer of the side's memory; NULL is allowed in tw_side_put(). TW_OK, TW_ERR_NO_MEMORY. */
 tw_status_t tw_side_get(const tw_side_stream_t *side, size_t bytes, void **p);
 void        tw_side_put(const tw_side_stream_t *side, void *p);
 
-/* A buffer of host memory that the device copies by itself; in host memory NULL. As above. */
+/* A buffer of pinned memory; NULL if the side is host memory. Otherwise as above. */
 tw_status_t tw_side_pinned_get(const tw_side_stream_t *side, size_t bytes, void **p);
 void        tw_side_pinned_put(const tw_side_stream_t *side, void *p);
 
@@ -58,11 +57,11 @@ void        tw_side_pinned_put(const tw_side_stream_t *side, void *p);
 tw_status_t tw_side_event_get(const tw_side_stream_t *side, tw_device_event_t **event_p);
 void        tw_side_event_put(const tw_side_stream_t *side, tw_device_event_t *event);
 
-/* The event is behind all that the caller has put on his stream by now. NULL is allowed. Where the
- * device fails, here and below, the communicator is dead. */
+/* Record the event after all work on the caller's stream. NULL is allowed. A failure of the device,
+ * here and below, kills the communicator. */
 tw_status_t tw_side_mark(const tw_side_stream_t *side, tw_device_event_t *event);
 
-/* On the caller's stream. dst and src do not overlap. */
+/* Copy, and set to zero, on the caller's stream. dst and src do not overlap. */
 tw_status_t tw_side_copy(const tw_side_stream_t *side, void *dst, const void *src, size_t bytes);
 tw_status_t tw_side_zero(const tw_side_stream_t *side, void *dst, size_t bytes);
 

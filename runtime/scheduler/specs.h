@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/specs.h - codecs by their specs, each made once.
+ * scheduler/specs.h - codecs by their specs, each created once.
  */
 #ifndef TW_SCHEDULER_SPECS_H
 #define TW_SCHEDULER_SPECS_H
@@ -17,23 +17,23 @@ typedef struct tw_specs {
     size_t       count;
 } tw_specs_t;
 
-/* The codec of float32 of a spec, which lives as long as the list. Local. TW_OK; TW_ERR_SPEC, which
- * is logged as "what 'name': why"; TW_ERR_NO_MEMORY. */
+/* The float32 codec of a spec, owned by the list. Local. TW_OK; TW_ERR_SPEC, logged as
+ * "what 'name': why"; TW_ERR_NO_MEMORY. */
 tw_status_t tw_specs_codec(tw_specs_t *specs, tw_comm_t *comm, const char *what, const char *name,
                            const char *spec, const tw_codec_t **codec_p);
 
-/* The one that has this full spec, NULL if none has. Asks for no memory. */
+/* The codec with this full spec, or NULL. Does not allocate. */
 const tw_codec_t *tw_specs_find(const tw_specs_t *specs, const char *spec);
 
-/* The first `count` of them stay. */
+/* Destroy all but the first `count` codecs. */
 void tw_specs_shorten(tw_specs_t *specs, size_t count);
 
 void tw_specs_destroy(tw_specs_t *specs);
 
-/* Of float32? */
+/* Is it a codec of float32? */
 bool tw_codec_of_f32(const tw_codec_t *codec);
 
-/* NULL is fp32, which loses nothing. */
+/* NULL is fp32, which is lossless. */
 bool tw_codec_lossy(const tw_codec_t *codec);
 
 #endif /* TW_SCHEDULER_SPECS_H */

@@ -3,25 +3,25 @@
  * ranks.
  *
  * One all-gather per call carries the numbers of all its layers, and every rank merges all ranks'
- * numbers itself, in rank order: equal input, equal order, equal bits. An all-reduce could not
- * merge (count, mean, M2), and would be no faster: a layer has 33 (16 channels) to 1025 numbers
- * (512), where latency counts and an all-gather takes each message one hop. Roughly measured, on
- * two cores under load, medians of 400: inside a node, 4 ranks, 7 us for 16 and 64 channels and 10
- * us for 512 (MPI_Allgather 11 and 22, all-reduce of doubles 6 and 17); between 4 emulated hosts at
- * 1 Gbit/s 129 us for 64 and 137 us for 512 (MPI_Allgather 111 and 139, all-reduce 138 and 247).
- * Float32 would save half the bytes, for 512 channels on 4 hosts 0.1 ms at 1 Gbit/s, and cost the
- * equality with one rank; so the wire has doubles. With hundreds of ranks the time to receive the
- * numbers of all counts; groups of fewer ranks are then the remedy.
+ * numbers in rank order, so results are bitwise equal. An all-reduce cannot merge (count, mean, M2)
+ * and would not be faster: a layer has 33 (16 channels) to 1025 numbers (512), where latency
+ * dominates and an all-gather takes one hop per message. Rough measurements on two cores under
+ * load, medians of 400: inside a node, 4 ranks, 7 us for 16 and 64 channels and 10 us for 512
+ * (MPI_Allgather 11 and 22, all-reduce of doubles 6 and 17); between 4 emulated hosts at 1 Gbit/s
+ * 129 us for 64 and 137 us for 512 (MPI_Allgather 111 and 139, all-reduce 138 and 247). Float32
+ * would halve the bytes (for 512 channels on 4 hosts it saves 0.1 ms at 1 Gbit/s) but lose the
+ * equality with one rank, so the wire format is double. With hundreds of ranks the time to receive
+ * all numbers dominates; use groups of fewer ranks then.
  *
- * A double travels as two words of fp32, which moves bytes and looks at none: straight from buffer
- * to buffer. Both buffers are of the communicator's pool, since after an error messages may still
- * arrive.
+ * A double is sent as two words of fp32, whose transfer copies bytes unchanged from buffer to
+ * buffer. Both buffers are from the communicator's pool, since messages may still arrive after an
+ * error.
  *
- * Numbers in device memory are copied to pinned memory by the caller's stream, the all-gather is
- * held until that is done, and the host merges as ever and has the result copied back: two copies
- * of a few kilobytes, where an exchange between devices would take a dozen short pieces of work,
- * and the host has to advance the exchange anyway. What merges is one code, so bits are the same.
- * Nothing waits but tw_statistics_wait(), and that advances everything on the communicator.
+ * Numbers in device memory are copied to pinned memory on the caller's stream. The all-gather is
+ * held until that copy is complete. The host merges and has the result copied back: two copies of a
+ * few kilobytes, where an exchange between devices would need a dozen short pieces of work, and the
+ * host must advance the exchange anyway. The same code merges, so results are bitwise equal. Only
+ * tw_statistics_wait() blocks, and it advances all operations of the communicator.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/statistics.h - what stands behind tw_statistics_t.
+ * scheduler/statistics.h - the definition of tw_statistics_t.
  */
 #ifndef TW_SCHEDULER_STATISTICS_H
 #define TW_SCHEDULER_STATISTICS_H
@@ -12,7 +12,7 @@
 #include "runtime/scheduler/side_stream.h"
 #include "runtime/transport/comm/comm.h"
 
-#define TW_WORDS (sizeof(double) / sizeof(float)) /* of fp32 that a double travels as */
+#define TW_WORDS (sizeof(double) / sizeof(float)) /* fp32 words that carry a double */
 
 typedef struct tw_statistics_layer {
     double *numbers; /* the caller's */
@@ -21,28 +21,28 @@ typedef struct tw_statistics_layer {
 
 struct tw_statistics {
     tw_comm_t             *world; /* the caller's                                                 */
-    tw_comm_t             *own;   /* of the group; NULL where that is the world, or one rank     */
-    tw_comm_t             *comm;  /* that moments and sums travel on; NULL for a group of one    */
+    tw_comm_t             *own;   /* of the group; NULL if that is the world, or one rank        */
+    tw_comm_t             *comm;  /* for moments and sums; NULL for a group of one rank          */
     int                    ranks; /* of the group                                                */
     tw_statistics_config_t config;
     tw_side_stream_t       side;  /* memory of the caller's numbers                              */
-    tw_device_event_t     *event; /* behind the copies of mine; NULL: host memory                */
+    tw_device_event_t     *event; /* after the copies to mine; NULL: host memory                 */
     void                  *buffer, *buffer_of_states; /* of comm's pool, of world's               */
-    void                  *pinned; /* instead of what is mine in these; NULL: host memory         */
+    void                  *pinned; /* holds this rank's part instead of these; NULL: host memory  */
     double                *mine, *all; /* numbers of this rank, of all ranks                      */
-    float                 *my_states, *states; /* the same of running statistics                  */
-    tw_statistics_layer_t *layer; /* of the exchange under way                                   */
+    float                 *my_states, *states; /* the same for running statistics                 */
+    tw_statistics_layer_t *layer; /* of the current exchange                                     */
     size_t                 layers, numbers;
     bool                   sums;
     int64_t                span;    /* in the trace                 */
-    tw_request_t          *request; /* NULL: nothing is under way   */
+    tw_request_t          *request; /* NULL: no current exchange    */
 };
 
-/* As tw_iallgather() in fp32, behind the event, where there is one. */
+/* As tw_iallgather() in fp32, behind the event if there is one. */
 tw_status_t tw_statistics_gather(const tw_statistics_t *s, tw_comm_t *comm, const void *mine,
                                  void *all, size_t words, tw_request_t **request_p);
 
-/* Numbers of one exchange at most. */
+/* Most numbers of one exchange. */
 static inline size_t tw_statistics_most(const tw_statistics_config_t *config)
 {
     return config->layers + 2 * config->channels;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * scheduler/statistics_make.c - groups of ranks that share batch statistics: their communicators,
- * and memory for the largest exchange, on which all ranks agree.
+ * and memory for the largest exchange, by agreement of all ranks.
  */
 #include "config.h"
 

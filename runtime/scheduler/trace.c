@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/trace.c - noting spans, in memory that is there from the beginning.
+ * scheduler/trace.c - recording spans in preallocated memory.
  */
 #include "config.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * scheduler/trace_write.c - the spans of all ranks on rank 0, as Chrome trace JSON.
  *
- * Rank 0 writes what it gets piece by piece, so its memory does not grow with the ranks. Two things
- * have to be found out first: how far each rank's clock is from that of rank 0, and which span is
- * the first of all, which is time 0.
+ * Rank 0 receives and writes spans in pieces, so its memory does not grow with the number of ranks.
+ * It first determines the offset of each rank's clock from its own, and the begin of the earliest
+ * span, which is time 0.
  */
 #include "config.h"
 

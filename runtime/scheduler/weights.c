@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/weights.c - making an exchange of weights: arguments, agreement, memory.
+ * scheduler/weights.c - creating an exchange of weights: arguments, agreement, memory.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/weights.h - groups of weights, their owners, their plans, and where a step stands.
+ * scheduler/weights.h - groups of weights, their owners and plans, and the state of a step.
  */
 #ifndef TW_SCHEDULER_WEIGHTS_H
 #define TW_SCHEDULER_WEIGHTS_H
@@ -18,18 +18,18 @@ typedef struct tw_weights_part {
     char               name[TW_WEIGHTS_NAME];
     float             *weights, *gradient, *master;
     size_t             count, unit;
-    size_t             first, own, at; /* as tw_weights_share_t has them */
+    size_t             first, own, at; /* see tw_weights_share_t         */
     const tw_codec_t  *codec;          /* of the weights; never NULL     */
     const tw_codec_t  *summed;         /* of the gradient; NULL: fp32    */
     tw_feedback_t     *feedback;       /* or NULL                        */
-    tw_request_t      *sum;            /* plans; NULL: there is nothing to be done */
+    tw_request_t      *sum;            /* plans; NULL: no communication is needed  */
     tw_request_t      *send;
     tw_device_event_t *sum_event,
-        *send_event; /* behind what makes the gradient, and the masters; NULL:
-                                                  host memory */
+        *send_event; /* after the work that computes the gradient, and the masters;
+                                                  NULL: host memory */
     size_t  room;    /* bytes of the largest buffer that a plan for `send` has had */
     bool    ready, started, complete; /* the sum                            */
-    bool    wanted, travels;          /* tw_weights_send(); its plan is started */
+    bool    wanted, travels;          /* by tw_weights_send(); its plan is started */
     int64_t sum_span, send_span;
 } tw_weights_part_t;
 
@@ -44,24 +44,24 @@ struct tw_weights {
     tw_specs_t          specs;
     size_t              parts;
     tw_weights_part_t  *part;   /* [parts]                                              */
-    size_t             *counts; /* [ranks] room for the shares of a group               */
-    void    *masters;           /* of those that the caller has no memory for; or NULL            */
+    size_t             *counts; /* [ranks] buffer for the shares of a group             */
+    void    *masters;           /* for groups without memory of the caller; or NULL               */
     float   *squares; /* pairs: [parts] of this rank, then [ranks][parts]; in the pool; or NULL */
-    double  *device_squares; /* [parts] and room to work, in device memory; or NULL */
-    void    *pinned;         /* pairs, of this rank, instead of the first in squares; or NULL */
+    double  *device_squares; /* [parts] and workspace, in device memory; or NULL    */
+    void    *pinned;         /* pairs of this rank, instead of the first in squares; or NULL  */
     size_t   sums;           /* groups whose sum may start: 0 .. sums - 1            */
-    size_t   summed;         /* groups that were waited for in this step             */
-    size_t   sends;          /* group to send                                        */
+    size_t   summed;         /* groups whose wait has ended in this step             */
+    size_t   sends;          /* next group to send                                   */
     uint64_t changes;
 };
 
-/* Fill w->counts with what each rank owns of a group. */
+/* Fill w->counts with each rank's share of a group. */
 void tw_weights_shares(const tw_weights_t *w, const tw_weights_part_t *part);
 
-/* Make the plan by which group i's weights travel, in its codec. Collective. */
+/* Create the plan that sends group i's weights in its codec. Collective. */
 tw_status_t tw_weights_plan(tw_weights_t *w, size_t i);
 
-/* All plans. Collective. */
+/* Create all plans. Collective. */
 tw_status_t tw_weights_plans(tw_weights_t *w);
 
 #endif /* TW_SCHEDULER_WEIGHTS_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/weights_norms.c - norms of groups from the owners' sums of squares. These travel as
- * pairs of float32, whose bits an exchange without codec keeps.
+ * scheduler/weights_norms.c - norms of groups from the owners' sums of squares. These are sent as
+ * pairs of float32, whose bits an exchange without codec preserves.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/weights_plan.c - who owns what, and plans by which gradients are summed and weights
- * travel.
+ * scheduler/weights_plan.c - shares of the owners, and the plans that sum gradients and send
+ * weights.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * scheduler/weights_run.c - a step: sums of gradients from the last group to the first, weights
- * from the first to the last; codecs that change between steps.
+ * from the first to the last; changes of codecs between steps.
  */
 #include "config.h"
 
