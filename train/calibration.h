@@ -3,8 +3,8 @@
  * the norms of weights, over all layers and steps, until the test error drops for the first time.
  *
  * Groups, norms and rates are those of AWP with group=layer and norm=master (thinwire/precision.h):
- * the first norm of a group has no rate. A rate from a norm of 0 that grows is infinite; it is left
- * out.
+ * the first norm of a group has no rate. A rate from a norm of 0 that grows is infinite; the mean
+ * excludes it.
  */
 #ifndef TW_TRAIN_CALIBRATION_H
 #define TW_TRAIN_CALIBRATION_H
@@ -31,8 +31,8 @@ typedef struct tw_calibration_config {
     tw_exec_t          exec;
 } tw_calibration_config_t;
 
-/** Weights must travel in fp32, where they do. config is copied, what it points to must live as
- * long.
+/** Weights with owners must be sent in fp32. config is copied; the objects it points to must
+ * outlive the calibration.
  * @return 0, or -1 with the problem set. */
 int tw_calibration_create(tw_calibration_t **calibration_p, const tw_calibration_config_t *config,
                           tw_problem_t *problem);
@@ -40,19 +40,19 @@ int tw_calibration_create(tw_calibration_t **calibration_p, const tw_calibration
 /** NULL is allowed. */
 void tw_calibration_destroy(tw_calibration_t *calibration);
 
-/** Weights are updated by one more step. Collective; with owners, while no weights are on their
- * way.
+/** Observe the weights after one more step. Collective; with owners, while no weights are in
+ * flight.
  * @return 0, or -1 with the problem set. */
 int tw_calibration_observe(tw_calibration_t *calibration, tw_problem_t *problem);
 
-/** The test that ends the monitoring: the first with fewer errors than the one before it. NULL:
- * none. */
+/** The test that ends the monitoring: the first with fewer errors than the previous one, or
+ * NULL. */
 const tw_evaluation_t *tw_calibration_drop(const tw_evaluations_t *evaluations);
 
 typedef struct tw_calibration_facts {
     double   threshold; /* T: the mean of all rates                 */
-    uint64_t rates;     /* how many they are; 0: there is no T      */
-    uint64_t steps;     /* with rates: all but the first            */
+    uint64_t rates;     /* number of rates; 0: there is no T        */
+    uint64_t steps;     /* steps with rates: all but the first      */
     size_t   groups;
 } tw_calibration_facts_t;
 

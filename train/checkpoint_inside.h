@@ -22,35 +22,35 @@ typedef struct tw_checkpoint_header {
 
 /* ---- the header (checkpoint_header.c) ------------------------------------------------------- */
 
-/** What the file of this run would begin with now. */
+/** Fill the header that a checkpoint of this run would have now. */
 void tw_checkpoint_header_fill(const tw_training_t *t, tw_checkpoint_header_t *header);
 
-/** Open a checkpoint and read its header, on one rank: it is one of ours, its check sum holds, and
- * all that decides what comes next is what it is in this run, but for the number of ranks.
- * @param [out] stream_p  behind the header; to be closed if not NULL, whatever is returned.
- * @param [out] body_p    bytes of the file before the check sum. */
+/** Open a checkpoint on one rank, read its header, and verify its format, its checksum, and that
+ * all settings that affect the run, except the number of ranks, match this run.
+ * @param [out] stream_p  positioned after the header; close it if not NULL, even after an error.
+ * @param [out] body_p    bytes of the file before the checksum. */
 int tw_checkpoint_open(const tw_training_t *t, const char *path, FILE **stream_p, uint64_t *body_p,
                        tw_checkpoint_header_t *header, tw_problem_t *problem);
 
-/** Check sum of the first `bytes` bytes of a stream; the position is behind them. -1: they cannot
- * be read. */
+/** Checksum of the first `bytes` bytes of a stream, which is then positioned after them. -1: read
+ * error. */
 int tw_checkpoint_sum(FILE *stream, uint64_t bytes, uint64_t *sum_p);
 
-/** "--checkpoint PATH: HOW"; -1. */
+/** Set the problem "--checkpoint PATH: HOW". @return -1. */
 int tw_checkpoint_damaged(const char *path, const char *how, tw_problem_t *problem);
 
 /* ---- the tensors (checkpoint_tensors.c) ----------------------------------------------------- */
 
-/** Read on rank 0 and broadcast, collective. *bad_p, on rank 0: the file has ended. */
+/** Read on rank 0 and broadcast; collective. *bad_p, on rank 0: end of file. */
 void tw_checkpoint_read_bcast(const tw_training_t *t, void *array, size_t bytes, FILE *stream,
                               int *bad_p);
 
-/** Values and momentum of all tensors, and running statistics. Collective; write errors stay in the
- * stream's error flag. */
+/** Write values and momentum of all tensors, and running statistics. Collective; write errors are
+ * only in the stream's error flag. */
 int tw_checkpoint_write_tensors(tw_training_t *t, FILE *stream, tw_problem_t *problem);
 
-/** The same, read: values into the parameters, momentum where it is kept. Collective.
- * @param [out] bad_p  on rank 0: the file has ended; what was read then is garbage. */
+/** Read them: values to the parameters, momentum to its owner. Collective.
+ * @param [out] bad_p  on rank 0: end of file; the data read is then invalid. */
 int tw_checkpoint_read_tensors(tw_training_t *t, FILE *stream, int *bad_p, tw_problem_t *problem);
 
 #endif /* TW_TRAIN_CHECKPOINT_INSIDE_H */

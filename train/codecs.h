@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/codecs.h - which codec for which class of tensors, from one line of text.
+ * train/codecs.h - codecs by class of tensors, from one line of text.
  */
 #ifndef TW_TRAIN_CODECS_H
 #define TW_TRAIN_CODECS_H
@@ -9,8 +9,8 @@
 #include "command/problem.h"
 #include "train/weight_codec.h"
 
-/* Gradients of what every rank has; activations on their way forward; their gradients on the way
- * back; weights that have owners. */
+/* Gradients of layers that every rank has; activations in the forward pass; their gradients in the
+ * backward pass; weights with owners. */
 typedef enum tw_class {
     TW_CLASS_GRAD,
     TW_CLASS_ACT,
@@ -25,20 +25,20 @@ typedef struct tw_codecs {
     tw_weight_codec_t weight; /* fp32 unless named */
 } tw_codecs_t;
 
-/** Make the codecs that "SPEC" or "CLASS=SPEC,..." names. A class that is not named takes the SPEC
- * without a class, else fp32; back takes that of act; weight is fp32 unless it is named.
- * @param [in] owners  weights have owners: else a codec for them is refused.
- * @param [in] split  activations travel between ranks: else a codec for them is refused.
- * @param [in] force  take 1 bit for activations or weights, too (S1, section 3: too coarse for what
- *                    no residual corrects).
+/** Create the codecs that "SPEC" or "CLASS=SPEC,..." names. A class that is not named uses the SPEC
+ * without a class, else fp32; back uses that of act; weight is fp32 unless it is named.
+ * @param [in] owners  weights have owners: else a codec for them is rejected.
+ * @param [in] split  activations are exchanged: else a codec for them is rejected.
+ * @param [in] force  accept 1 bit for activations or weights, too (S1, section 3: too coarse
+ *                    without residuals).
  * @return 0, or -1 with the problem set; destroy in both cases. */
 int tw_codecs_create(tw_codecs_t *codecs, tw_context_t *ctx, const char *text, int owners,
                      int split, int force, tw_problem_t *problem);
 
 void tw_codecs_destroy(tw_codecs_t *codecs);
 
-/** The full specs: that of gradients alone where nothing else travels, else "weight=...,grad=...,
- * act=...,back=..." without those that do not; cut at size - 1 characters. */
+/** The full specs: only that of gradients if nothing else is exchanged, else "weight=...,grad=...,
+ * act=...,back=..." without unused classes; truncated at size - 1 characters. */
 void tw_codecs_text(const tw_codecs_t *codecs, int owners, int split, char *text, size_t size);
 
 #endif /* TW_TRAIN_CODECS_H */

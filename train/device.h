@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/device.h - what computes a run: on every rank a device, or on every rank the processor.
+ * train/device.h - the compute backend of a run: a device on every rank, or the processor on every
+ * rank.
  */
 #ifndef TW_TRAIN_DEVICE_H
 #define TW_TRAIN_DEVICE_H
@@ -20,8 +21,8 @@ typedef struct tw_device_wish {
     const tw_train_options_t   *options;
 } tw_device_wish_t;
 
-/** Open what --device asks for. With auto, a rank that has no device makes all of them compute on
- * the processor, and says why in one line. Collective.
+/** Open the backend of --device. With auto, all ranks use the processor if one rank has no device;
+ * that rank logs the reason in one line. Collective.
  * @return 0, or -1 with the problem set on one rank at least. */
 int tw_device_open(tw_backend_t **backend_p, const tw_device_wish_t *wish, tw_problem_t *problem);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/division.h - who gets which examples for the dense layers: one tw_hybrid_t per size of a
- * global batch, made when that size first comes.
+ * train/division.h - assignment of examples to ranks for the dense layers: one tw_hybrid_t per size
+ * of a global batch, created on first use of that size.
  */
 #ifndef TW_TRAIN_DIVISION_H
 #define TW_TRAIN_DIVISION_H
@@ -29,11 +29,11 @@ typedef struct tw_division_set {
     uint64_t clock;
 } tw_division_set_t;
 
-/** The division of a batch of n examples over the ranks, each with its tw_share(). Collective where
- * it is made. @return NULL with the problem set. Owned by the set. */
+/** The division of a batch of n examples over the ranks, each with its tw_share(). Collective if it
+ * is created. @return NULL with the problem set. Owned by the set. */
 tw_hybrid_t *tw_division_of(tw_division_set_t *set, size_t n, tw_problem_t *problem);
 
-/** The most memory that one of them takes, in bytes. */
+/** Bytes of memory of the largest division. */
 size_t tw_division_memory(const tw_division_set_t *set);
 
 /** A zeroed set is allowed. */

@@ -9,10 +9,10 @@
 
 #include "command/problem.h"
 
-/* One test; the same on all ranks. As it stands in checkpoints. */
+/* One test; equal on all ranks. Also the layout in checkpoints. */
 typedef struct tw_evaluation {
-    uint64_t step;                        /* done until then, in all                     */
-    double   seconds;                     /* of training until then, of the slowest rank */
+    uint64_t step;                        /* total steps before the test                 */
+    double   seconds;                     /* of training before it, of the slowest rank  */
     double   test_error, test_error_top5; /* fractions                                   */
     double   train_loss;                  /* mean over the epoch so far, with dropout    */
 } tw_evaluation_t;
@@ -22,20 +22,20 @@ typedef struct tw_evaluations {
     size_t           count, room;
 } tw_evaluations_t;
 
-/** Room for `count` in all. @return 0, or -1 with the problem set. */
+/** Reserve memory for `count` tests in total. @return 0, or -1 with the problem set. */
 int tw_evaluations_reserve(tw_evaluations_t *e, size_t count, tw_problem_t *problem);
 
 /** @return 0, or -1 with the problem set. */
 int tw_evaluations_add(tw_evaluations_t *e, const tw_evaluation_t *one, tw_problem_t *problem);
 
-/** The test after that step, where it is the last one; else NULL. */
+/** The last test, if it was after `step`; else NULL. */
 const tw_evaluation_t *tw_evaluations_at(const tw_evaluations_t *e, uint64_t step);
 
-/** The first whose error, or with five top-5 error, is at most that; NULL: none. */
+/** The first test whose error (five: top-5 error) is at most `error`, or NULL. */
 const tw_evaluation_t *tw_evaluations_first(const tw_evaluations_t *e, double error, int five);
 
-/** Whether they may be those of a run of so many steps and seconds: what a file says is not
- * believed. */
+/** Are the values plausible for a run of `step` steps and `seconds` seconds? Validates data from a
+ * file. */
 int tw_evaluations_possible(const tw_evaluations_t *e, uint64_t step, double seconds);
 
 void tw_evaluations_destroy(tw_evaluations_t *e);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/fault.h - what to say of a loss that is not finite.
+ * train/fault.h - the report of a loss that is not finite.
  */
 #ifndef TW_TRAIN_FAULT_H
 #define TW_TRAIN_FAULT_H
 
 #include "train/training.h"
 
-/** Name the step, and the first layer whose output is not finite on any rank. Collective, and
+/** Report the step, and the first layer whose output is not finite on any rank. Collective; call it
  * before the parameters of the trunk change.
  * @param [in] pass  the trunk's pass of the step.
  * @param [in] rows  of the last pass through the dense layers.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/hash.h - a fast 64-bit hash of bytes: for equality of weights and damage of files, not
- * against an adversary.
+ * train/hash.h - a fast 64-bit hash of bytes, not cryptographic: for the comparison of weights and
+ * the detection of damaged files.
  */
 #ifndef TW_TRAIN_HASH_H
 #define TW_TRAIN_HASH_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Hash of n bytes, started from seed; the hash of pieces is not the hash of the whole. */
+/** Hash of n bytes with a seed. Hashes of pieces do not combine to the hash of the whole. */
 uint64_t tw_hash(uint64_t seed, const void *bytes, size_t n);
 
 #endif /* TW_TRAIN_HASH_H */

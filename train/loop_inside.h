@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/loop_inside.h - the parts of loop.c: a test of the network, and of its weights
+ * train/loop_inside.h - the parts of loop.c: a test of the network, and a check of its weights
  * (loop_evaluate.c).
  */
 #ifndef TW_TRAIN_LOOP_INSIDE_H
@@ -7,11 +7,11 @@
 
 #include "train/loop.h"
 
-/** Hash all weights that every rank has, and see that they are finite and the same on all ranks.
- * Collective, and so is what it says. */
+/** Hash all weights that every rank has, and check that they are finite and equal on all ranks.
+ * Collective; the result is equal on all ranks. */
 int tw_training_check_weights(tw_training_t *t, tw_problem_t *problem);
 
-/** Test, and note the errors; all ranks note the same. Collective. */
+/** Test, and record the errors, equal on all ranks. Collective. */
 int tw_training_evaluate(tw_training_t *t, tw_problem_t *problem);
 
 #endif /* TW_TRAIN_LOOP_INSIDE_H */

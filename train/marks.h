@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/marks.h - when a device did what, by its own clock: for --trace and --profile. What the
- * host measures is how long it took to queue work.
+ * train/marks.h - times of a device's work by its own clock, for --trace and --profile. The host
+ * can only measure the time to enqueue work.
  *
- * Without marks, NULL, all calls do nothing.
+ * With NULL marks all calls do nothing.
  */
 #ifndef TW_TRAIN_MARKS_H
 #define TW_TRAIN_MARKS_H
@@ -25,26 +25,26 @@ typedef enum tw_marked {
 
 typedef struct tw_device_marks tw_device_marks_t;
 
-/** For a backend; none (*marks_p NULL) where it is the processor.
+/** For a backend; *marks_p is NULL for the processor.
  * @param trace  NULL: none. @return 0, or -1 with the problem set. */
 int tw_marks_create(tw_device_marks_t **marks_p, tw_backend_t *backend, tw_trace_t *trace,
                     tw_problem_t *problem);
 
-/** Before the backend; NULL is allowed. */
+/** Call it before the backend is destroyed; NULL is allowed. */
 void tw_marks_destroy(tw_device_marks_t *marks);
 
-/** Around what is queued. One may be inside no other. */
+/** Call them around enqueued work. Spans do not nest. */
 void tw_marks_begin(tw_device_marks_t *marks, tw_marked_t what, uint64_t step);
 void tw_marks_end(tw_device_marks_t *marks);
 
-/** The host has just waited for all that was queued: note its times. @return 0, or -1 with the
+/** Record the times, after the host has waited for all enqueued work. @return 0, or -1 with the
  * problem set: a mark has failed. */
 int tw_marks_collect(tw_device_marks_t *marks, tw_problem_t *problem);
 
 /** "trunk forward" */
 const char *tw_marked_name(tw_marked_t what);
 
-/** Seconds since the beginning, or since the last time that they were forgotten; 0 for NULL. */
+/** Seconds since creation or the last tw_marks_forget(); 0 for NULL. */
 double tw_marks_seconds(const tw_device_marks_t *marks, tw_marked_t what);
 void   tw_marks_forget(tw_device_marks_t *marks);
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/masters.h - weights with owners (tw_weights_t): one rank, or every rank a share of them,
- * holds the masters and the optimizer's state; every rank computes with copies that travelled in a
- * codec.
+ * train/masters.h - weights with owners (tw_weights_t): one rank holds all masters and the
+ * optimizer's state, or every rank holds a share; every rank computes with copies that were sent in
+ * a codec.
  *
  * Groups: first all biases and parameters of normalisation, in fp32; then the weights of each
- * layer, or of each block of layers, in the order of the network. Split layers have no owners
- * elsewhere.
+ * layer, or of each block of layers, in the order of the network. Split layers are in no group.
  *
  * Per step: tw_masters_need() before a layer is used, tw_masters_ready() when its gradient is
  * final, tw_masters_sum(), then the update by tw_masters_each(), tw_masters_adapt(), and
@@ -34,13 +33,13 @@ typedef struct tw_masters_config {
     tw_weights_owners_t owners;
     const tw_codecs_t  *codecs;
     const tw_network_t *network;
-    tw_params_t        *params;     /* laid out with TW_PARAMS_APART; masters are where these are */
+    tw_params_t        *params;     /* laid out with TW_PARAMS_APART; masters are in their memory */
     int                 whole_rows; /* a dense unit's weights stay with one owner        */
     tw_exec_t           exec;
     tw_trace_t         *trace;
 } tw_masters_config_t;
 
-/** Collective. config is copied, what it points to must live as long.
+/** Collective. config is copied; the objects it points to must outlive the masters.
  * @return 0, or -1 with the problem set or logged by the library, maybe not on every rank. */
 int tw_masters_create(tw_masters_t **masters_p, const tw_masters_config_t *config,
                       tw_problem_t *problem);
@@ -48,95 +47,94 @@ int tw_masters_create(tw_masters_t **masters_p, const tw_masters_config_t *confi
 /** Collective; NULL is allowed. */
 void tw_masters_destroy(tw_masters_t *masters);
 
-/** The masters are what params->value holds from here on, on its owners, and copies of them start
- * to travel. Collective. */
+/** Set the masters from params->value on their owners, and start to send copies. Collective. */
 int tw_masters_begin(tw_masters_t *masters, tw_problem_t *problem);
 
-/** The weights of a layer, or of all layers, are waited for. */
+/** Wait for the weights of a layer, or of all layers. */
 int tw_masters_need(tw_masters_t *masters, size_t layer, tw_problem_t *problem);
 int tw_masters_arrive(tw_masters_t *masters, tw_problem_t *problem);
 
 /** The gradients of a layer are final; from the last layer to the first. */
 int tw_masters_ready(tw_masters_t *masters, size_t layer, tw_problem_t *problem);
 
-/** Advance what travels, without waiting. */
+/** Advance the exchanges without blocking. */
 void tw_masters_advance(tw_masters_t *masters);
 
-/** Norms of the masters of groups 1, 2, ..., while no weights are on their way. Collective.
+/** Norms of the masters of groups 1, 2, ..., while no weights are in flight. Collective.
  * @param [out] norms  [groups - 1]; set only on TW_OK. */
 tw_status_t tw_masters_norms(tw_masters_t *masters, double *norms);
 
-/** Wait until the sums of all gradients are with their owners. */
+/** Wait until the owners have the sums of all gradients. */
 int tw_masters_sum(tw_masters_t *masters, tw_problem_t *problem);
 
 /* A part of a tensor that this rank owns: elements first .. first + n - 1 of it. */
 typedef struct tw_master_piece {
     const tw_param_t *param;
     size_t            first, n;
-    float            *value, *state; /* master, and what the optimizer keeps */
+    float            *value, *state; /* master, and optimizer state          */
     const float      *gradient;      /* the sum over the ranks               */
 } tw_master_piece_t;
 
-/* NULL, weights without owners, is allowed in tw_masters_each(), _arrived(), _facts(), _codec(),
- * _observes(), _take_state(), _numbers() and _write_rule(): nothing to do, everything has arrived,
- * zeros. */
+/* NULL, for weights without owners, is allowed in tw_masters_each(), _arrived(), _facts(),
+ * _codec(), _observes(), _take_state(), _numbers() and _write_rule(): they do nothing, return true
+ * for arrived, and zeros. */
 
-/** Every part of every tensor that this rank owns, until visit() returns something else than 0.
- * @return what it returned last. */
+/** Visit every part of every tensor that this rank owns, until visit() does not return 0.
+ * @return the last result of visit(). */
 int tw_masters_each(tw_masters_t *masters, int (*visit)(void *user, const tw_master_piece_t *piece),
                     void         *user);
 
-/** Masters are updated by step number `step`, from 1 on: AWP looks at them. Collective. */
+/** AWP observes the masters after the update of step number `step`, from 1 on. Collective. */
 int tw_masters_adapt(tw_masters_t *masters, uint64_t step, tw_problem_t *problem);
 
-/** Then copies start to travel. Collective. */
+/** Start to send copies, after tw_masters_adapt(). Collective. */
 int tw_masters_send(tw_masters_t *masters, tw_problem_t *problem);
 
-/** Have all copies been waited for? */
+/** Has this rank waited for all copies? */
 int tw_masters_arrived(const tw_masters_t *masters);
 
 /** A change of bits. */
 typedef struct tw_masters_change {
-    uint64_t step;  /* after so many steps */
+    uint64_t step;  /* after this step     */
     size_t   group; /* from 1 on           */
     int      bits;
 } tw_masters_change_t;
 
-/* What is known of the groups. */
+/* Facts of the groups. */
 typedef struct tw_masters_facts {
-    size_t   groups;   /* with the first one, of what is small         */
+    size_t   groups;   /* including the first                          */
     size_t   own;      /* elements that this rank owns                 */
     size_t   elements; /* of all groups                               */
-    uint64_t bytes;    /* of a copy of all weights on its way, in the codecs of now */
+    uint64_t bytes;    /* of an encoded copy of all weights, in the current codecs  */
     const tw_masters_change_t *change; /* [changes]                                    */
     size_t                     changes;
 } tw_masters_facts_t;
 
 void tw_masters_facts(const tw_masters_t *masters, tw_masters_facts_t *facts);
 
-/** Of a group: its name, elements, spec, and bits (0 without AWP). */
+/** Name, elements, spec, and bits (0 without AWP) of a group. */
 const char *tw_masters_group(const tw_masters_t *masters, size_t group, size_t *elements_p,
                              const char **spec_p, int *bits_p);
 
-/** The codec in which a layer's weights travel from now on; NULL: they have no owners. */
+/** The current codec of a layer's weights; NULL: they have no owners. */
 const char *tw_masters_codec(const tw_masters_t *masters, size_t layer);
 
-/** Does AWP look at norms in the next step? */
+/** Will AWP observe norms in the next step? */
 int tw_masters_observes(const tw_masters_t *masters);
 
 /* ---- checkpoints --------------------------------------------------------------------------- */
 
-/** Values (0) or optimizer state (1) of a tensor that has owners, from them, whole, to where its
- * gradient is, on every rank. Collective. */
+/** Gather the values (which = 0) or optimizer state (1) of a whole tensor from its owners into the
+ * memory of its gradient, on every rank. Collective. */
 int tw_masters_collect(tw_masters_t *masters, const tw_param_t *param, int which,
                        tw_problem_t *problem);
 
-/** What this rank owns of the optimizer state that stands, whole, where the gradients are; as
- * tw_masters_begin() for values. Local. @return 0, or -1 with the problem set. */
+/** Take this rank's share of the optimizer state, which is stored whole in the memory of the
+ * gradients; as tw_masters_begin() for values. Local. @return 0, or -1 with the problem set. */
 int tw_masters_take_state(tw_masters_t *masters, tw_problem_t *problem);
 
-/** How far AWP is, as so many doubles, 0 without it; and back. Restoring is collective, the numbers
- * equal on all ranks: -1 with the problem set where they cannot be. */
+/** The state of AWP: the number of doubles (0 without AWP), saving and restoring. Restoring is
+ * collective, with equal numbers on all ranks: -1 with the problem set if they are invalid. */
 size_t tw_masters_numbers(const tw_masters_t *masters);
 void   tw_masters_write_rule(const tw_masters_t *masters, FILE *stream);
 int    tw_masters_restore_rule(tw_masters_t *masters, const double *numbers, tw_problem_t *problem);

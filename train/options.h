@@ -9,8 +9,8 @@
 
 #include "command/problem.h"
 
-/* How the network is divided among the ranks: its dense layers too belong to every rank (data), or
- * are split by output unit, and its examples reach them by scheme a, b, c of S4, or by groups. */
+/* Division of the network among the ranks: every rank has all layers (data), or dense layers are
+ * split by output unit, and get examples by scheme a, b, c of S4, or by groups. */
 typedef enum tw_division {
     TW_DIVIDE_DATA,
     TW_DIVIDE_A,
@@ -45,8 +45,8 @@ typedef struct tw_train_options {
     int         resume, force, help, version, awp_calibrate, profile, no_overlap, no_train;
     int         tf32, fast;
 
-    /* From the texts. */
-    const char *chosen; /* an option that --plan decides but was given; or NULL          */
+    /* Parsed from the texts. */
+    const char *chosen; /* a given option that --plan sets, too; or NULL                 */
     struct {
         char     model[4096], scheme[64], codec[300];
         uint64_t batch;
@@ -56,7 +56,7 @@ typedef struct tw_train_options {
     int           group;  /* of TW_DIVIDE_GROUP; else 0                               */
     int           device; /* its number, TW_BIND_AUTO or TW_BIND_NONE (the processor)  */
     int64_t       loader_threads, transfer_index; /* -1: automatic */
-    uint64_t      loader_most;                    /* to be tried; 0: by the cores */
+    uint64_t      loader_most;                    /* most to try; 0: by the cores */
     double        rate;       /* negative: the model's                                    */
     double        until;      /* stop at this test error, as a fraction; negative: do not */
     int           until_five; /* it is the top-5 error                               */
@@ -67,14 +67,14 @@ typedef struct tw_train_options {
 int tw_train_options_parse(tw_train_options_t *options, int argc, char **argv,
                            tw_problem_t *problem);
 
-/** Look at options together, once more where they have changed since. @return 0, or -1 with the
- * problem set. */
+/** Check the options together; call it again after a change. @return 0, or -1 with the problem
+ * set. */
 int tw_train_options_check(tw_train_options_t *options, tw_problem_t *problem);
 
-/** What --help prints. */
+/** Print the text of --help. */
 void tw_train_options_help(void);
 
-/** The options that must be equal on all ranks, as one line, cut at size - 1 characters. */
+/** The options that must be equal on all ranks, as one line, truncated at size - 1 characters. */
 void tw_train_options_text(tw_train_options_t *options, char *text, size_t size);
 
 #endif /* TW_TRAIN_OPTIONS_H */
