@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/calibration.c - see calibration.h. The mean is a sum in the order of steps and, within one,
- * of layers, so a run with the same weights gives the same bits.
+ * train/calibration.c - see calibration.h. The mean is summed in the order of steps and, within a
+ * step, of layers, so runs with equal weights give equal bits.
  */
 #include "config.h"
 

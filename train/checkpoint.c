@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/checkpoint.c - see checkpoint.h. Rank 0 writes and reads; weights are the same everywhere,
- * residuals are gathered and spread by the library.
+ * train/checkpoint.c - see checkpoint.h. Rank 0 writes and reads; the library gathers and
+ * distributes residuals.
  */
 #include "config.h"
 

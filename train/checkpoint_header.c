@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/checkpoint_header.c - whose checkpoint it is: what a file begins with, and whether this run
- * may go on from it. On rank 0 alone.
+ * train/checkpoint_header.c - the header of a checkpoint, and the check that this run may continue
+ * from it. On rank 0 only.
  */
 #include "config.h"
 

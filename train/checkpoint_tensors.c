@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/checkpoint_tensors.c - tensors between a checkpoint, which has them whole, and the ranks,
- * which share some of them: rank 0 writes and reads pieces of bounded size.
+ * train/checkpoint_tensors.c - transfer of tensors between a checkpoint, which contains whole
+ * tensors, and the ranks, which split some of them: rank 0 writes and reads pieces of bounded size.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/codecs.c - see codecs.h. A spec holds commas of its own ("tree8:block=64,split=0.55"), so a
- * new part begins only at a comma that a class's name and '=' follow.
+ * train/codecs.c - see codecs.h. A spec may contain commas ("tree8:block=64,split=0.55"), so a new
+ * part begins only at a comma followed by a class's name and '='.
  */
 #include "config.h"
 

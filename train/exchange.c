@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/exchange.c - see exchange.h. The plans are made once and started in every step, so that a
- * step allocates nothing.
+ * train/exchange.c - see exchange.h. Plans are created once and started in every step, so a step
+ * does not allocate.
  */
 #include "config.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/fault.c - see fault.h. Each rank sees its own examples and its own units, so they compare.
+ * train/fault.c - see fault.h. Each rank has its own examples and units, so the result is the
+ * minimum over the ranks.
  */
 #include "config.h"
 

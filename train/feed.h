@@ -52,7 +52,7 @@ size_t tw_feed_count(const tw_feed_t *feed, tw_subset_t part);
 typedef struct tw_feed_config {
     int                         rank, size;
     size_t                      batch;       /* images of all ranks together              */
-    uint64_t                    last;        /* last step; UINT64_MAX: open               */
+    uint64_t                    last;        /* total steps; UINT64_MAX: open             */
     uint64_t                    eval_every;  /* steps; 0: by epochs                       */
     int                         eval_epochs; /* a test at the end of each epoch          */
     const tw_compute_kernels_t *kernels;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/feed_ahead.c - batches that are prepared ahead of the run, and taken.
+ * train/feed_ahead.c - preparation of batches ahead of the run, and taking them.
  */
 #include "config.h"
 

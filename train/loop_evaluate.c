@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/loop_evaluate.c - a test of the network, and of its weights.
+ * train/loop_evaluate.c - a test of the network, and a check of its weights.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/main.c - thinwire-train: a network learns on many ranks, data parallel or hybrid, over
+ * train/main.c - thinwire-train: training of a network on many ranks, data parallel or hybrid, over
  * thinwire.
  * Exit status: 0 success, 1 error, 2 wrong command line.
  */

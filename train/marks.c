@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/marks.c - see marks.h. The time of a mark is that of the one before, which the host's clock
- * began, and what the device's clock says has passed since: float milliseconds, which are exact
- * enough between two collections, not over hours.
+ * train/marks.c - see marks.h. The time of a mark is that of a base mark plus the time since then
+ * by the device's clock. The host's clock gives the time of the first base mark; each collection
+ * sets a new one, since the device's float milliseconds are too inexact over hours.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/masters.c - see masters.h: making, and what travels in a step.
+ * train/masters.c - see masters.h: creation, and the exchanges of a step.
  */
 #include "config.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/masters_groups.c - the groups in which weights travel, of tensors: their names, codecs and
- * shares.
+ * train/masters_groups.c - the groups of tensors that are sent together: names, codecs and shares.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/masters_read.c - what others read of the masters: parts of tensors, norms, facts of groups.
+ * train/masters_read.c - read access to the masters: parts of tensors, norms, facts of groups.
  */
 #include "config.h"
 

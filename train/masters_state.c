@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/masters_state.c - see masters.h: what a checkpoint holds of the masters.
+ * train/masters_state.c - see masters.h: the state of the masters in a checkpoint.
  */
 #include "config.h"
 

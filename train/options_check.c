@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/options_check.c - what the values of options mean, and which do not go together.
+ * train/options_check.c - parsing the values of options, and rejecting invalid combinations.
  */
 #include "config.h"
 

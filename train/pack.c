@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * train/pack.c - see pack.h.
  *
- * Images are made in groups, by all threads, and put into the database in their order. A batch is a
- * transaction; where the map is too small for it, it is thrown away and made once more in a map of
- * twice the size, which is so seldom that it costs nothing.
+ * All threads convert a group of images, which are then stored in order. A batch is a transaction.
+ * If the memory map is too small, the batch is aborted and repeated with a map of twice the size,
+ * which is rare and so has no noticeable cost.
  */
 #include "config.h"
 

@@ -4,8 +4,8 @@
 #ifndef TW_TRAIN_PACK_COMMAND_H
 #define TW_TRAIN_PACK_COMMAND_H
 
-/** Run the command: argv[0] is "pack", and argv[-1] the program. Without MPI. @return the status of
- * the process. */
+/** Run the command: argv[0] is "pack", and argv[-1] the program. Does not use MPI. @return the exit
+ * status of the process. */
 int tw_pack_command(int argc, char **argv);
 
 #endif /* TW_TRAIN_PACK_COMMAND_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/pack_header.c - the header of what is packed, with labels and names of classes.
+ * train/pack_header.c - the header of a database, with labels and names of classes.
  */
 #include "config.h"
 

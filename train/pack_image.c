@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/pack_image.c - an image of a source as it is to be stored. It is decoded and resized by the
- * transforms that training uses, so that resizing before packing or while training gives the same
- * pixels.
+ * train/pack_image.c - conversion of an image of a source for storage. It uses the transforms of
+ * training to decode and resize, so that resizing in packing or in training gives the same pixels.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/pack_inside.h - the parts of a packer: images as they are to be stored (pack_image.c), the
- * file (pack_store.c), what was done so far (pack_stamp.c).
+ * train/pack_inside.h - the parts of a packer: conversion of images (pack_image.c), the file
+ * (pack_store.c), the progress record (pack_stamp.c).
  */
 #ifndef TW_TRAIN_PACK_INSIDE_H
 #define TW_TRAIN_PACK_INSIDE_H
@@ -13,7 +13,7 @@
 
 /* ---- images (pack_image.c) ------------------------------------------------------------------ */
 
-/* What one image is read and made with. */
+/* State to read and convert one image. */
 typedef struct tw_pack_slot {
     tw_source_reader_t reader;
     tw_work_t          work;
@@ -32,7 +32,7 @@ int tw_pack_transforms(tw_transforms_t *list, const tw_pack_config_t *config, tw
 int  tw_pack_slot_create(tw_pack_slot_t *slot, const tw_pixels_t *pixels);
 void tw_pack_slot_destroy(tw_pack_slot_t *slot);
 
-/** Read an image and make of it what is stored, slot->record, or set slot->problem. */
+/** Read an image and convert it to slot->record, or set slot->problem. */
 void tw_pack_slot_fill(tw_pack_slot_t *slot, const tw_source_t *source, const tw_transforms_t *list,
                        const tw_pack_config_t *config, tw_subset_t part, uint32_t index);
 
@@ -41,33 +41,33 @@ void tw_pack_slot_fill(tw_pack_slot_t *slot, const tw_source_t *source, const tw
 int tw_pack_jpeg(tw_pack_slot_t *slot, const uint8_t *planes, tw_shape_t shape, unsigned quality,
                  tw_problem_t *problem);
 
-/* ---- what was done (pack_stamp.c) ----------------------------------------------------------- */
+/* ---- progress (pack_stamp.c) ---------------------------------------------------------------- */
 
-/* Stored with the images it counts, in one transaction. */
+/* Stored in the same transaction as the images that it counts. */
 typedef struct tw_pack_stamp {
-    uint64_t   key;           /* hash of the source and of all that decides what is stored */
-    uint64_t   next;          /* image of the source: first those for training, then the rest */
-    uint64_t   n[TW_SUBSETS]; /* stored                                                    */
-    uint64_t   bytes;         /* of them                                                   */
-    tw_shape_t shape;         /* of them, as tw_stored_t has it */
+    uint64_t   key;           /* hash of the source and of all settings that affect the result */
+    uint64_t   next;          /* next image of the source: training images first, then the rest */
+    uint64_t   n[TW_SUBSETS]; /* stored images                                             */
+    uint64_t   bytes;         /* of stored images                                          */
+    tw_shape_t shape;         /* of stored images, see tw_stored_t */
     size_t     skipped_n, room;
-    uint64_t  *skipped; /* numbers of images left out, ascending                       */
+    uint64_t  *skipped; /* numbers of skipped images, ascending                        */
 } tw_pack_stamp_t;
 
 void tw_pack_stamp_destroy(tw_pack_stamp_t *stamp);
 
-/** Count an image that is stored.
- * @return -1: files and pixels, or numbers of planes, do not mix. */
+/** Count a stored image.
+ * @return -1: it mixes files and pixels, or different numbers of planes. */
 int tw_pack_stamp_add(tw_pack_stamp_t *stamp, tw_subset_t part, const tw_image_record_t *record);
 
-/** Note an image that is left out. @return -1 without memory. */
+/** Record a skipped image. @return -1 without memory. */
 int tw_pack_stamp_skip(tw_pack_stamp_t *stamp);
 
 size_t tw_pack_stamp_size(const tw_pack_stamp_t *stamp);
 void   tw_pack_stamp_put(const tw_pack_stamp_t *stamp, uint8_t *bytes);
 
-/** @param [in,out] stamp  its key is to be found again; all else comes from bytes.
- * @return -1: they are no stamp, or another one's, and stamp is as it was. */
+/** @param [in,out] stamp  its key must match that in bytes; all else is read from bytes.
+ * @return -1: bytes are not a stamp or have another key; stamp is unchanged. */
 int tw_pack_stamp_take(const void *bytes, size_t n, tw_pack_stamp_t *stamp);
 
 /* ---- the file (pack_store.c) ---------------------------------------------------------------- */
@@ -76,21 +76,22 @@ enum { TW_PACK_PATH = 4096 };
 
 typedef struct tw_pack_store {
     char folder[TW_PACK_PATH], path[TW_PACK_PATH], part[TW_PACK_PATH]; /* OUT, data.mdb, .part */
-    int  fd;                                                           /* of part, which it locks */
+    int  fd;                                                           /* of part, locked         */
     MDB_env *env;                                                      /* of part                 */
     MDB_dbi  dbi;
     MDB_txn *txn; /* NULL between batches    */
 } tw_pack_store_t;
 
-/** Lock and open what is packed into.
- * @param [in,out] stamp  by its key is decided whether to go on; it says then how far it is. */
+/** Lock and open OUT/data.mdb.part.
+ * @param [in,out] stamp  if its key matches that of the file, packing continues, and the stamp is
+ *                        read from the file. */
 int tw_pack_store_open(tw_pack_store_t *store, const char *out, tw_pack_stamp_t *stamp,
                        tw_problem_t *problem);
 
-/** Throw an open transaction away, unlock and close; a zeroed one with fd -1 is allowed. */
+/** Abort an open transaction, unlock and close; a zeroed store with fd -1 is allowed. */
 void tw_pack_store_close(tw_pack_store_t *store);
 
-/* LMDB's results. MDB_MAP_FULL: abort, grow, and do all since begin() again. */
+/* Return LMDB's results. After MDB_MAP_FULL: abort, grow, and repeat all calls since begin(). */
 int  tw_pack_store_begin(tw_pack_store_t *store);
 int  tw_pack_store_put(tw_pack_store_t *store, tw_subset_t part, uint32_t index,
                        const tw_image_record_t *record, uint16_t label);
@@ -98,13 +99,13 @@ int  tw_pack_store_commit(tw_pack_store_t *store, const tw_pack_stamp_t *stamp);
 void tw_pack_store_abort(tw_pack_store_t *store);
 int  tw_pack_store_grow(tw_pack_store_t *store);
 
-/** Room for the header, in an open transaction; the stamp goes. */
+/** Replace the stamp by memory for the header, in an open transaction. */
 int tw_pack_store_header(tw_pack_store_t *store, uint64_t size, uint8_t **bytes_p);
 
-/** Bring what was committed to the disk, and rename it to its place. Closes it in any case. */
+/** Sync the committed data to disk, and rename the file. Always closes the store. */
 int tw_pack_store_finish(tw_pack_store_t *store, tw_problem_t *problem);
 
-/** The line for a result of LMDB. */
+/** Set the problem for an error of LMDB. */
 int tw_pack_store_failed(const tw_pack_store_t *store, int error, tw_problem_t *problem);
 
 /* ---- all of it (pack.c), and the header (pack_header.c) -------------------------------------- */
@@ -120,11 +121,11 @@ typedef struct tw_packer {
     size_t                  slots;
     uint64_t                ready_from; /* number of the image in the first slot */
     size_t                  ready;      /* images in the slots                   */
-    uint64_t told; /* images of which it was said that they are left out: those below */
-    double   begun, reported;
+    uint64_t                told; /* skipped images below this number were reported              */
+    double                  begun, reported;
 } tw_packer_t;
 
-/** Write the header, when all images are stored: how many, their labels and names of classes. */
+/** Write the header after all images are stored: their number, labels and names of classes. */
 int tw_pack_complete(tw_packer_t *p, tw_problem_t *problem);
 
 #endif /* TW_TRAIN_PACK_INSIDE_H */

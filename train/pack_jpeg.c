@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/pack_jpeg.c - planes of pixels to a JPEG file: baseline, 4:2:0, Huffman tables of its own.
+ * train/pack_jpeg.c - planes of pixels to a JPEG file: baseline, 4:2:0, optimised Huffman tables.
  */
 #include "config.h"
 

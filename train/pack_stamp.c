@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/pack_stamp.c - how far a packer is, as it stands beside the images: numbers of 64 bits in
- * this machine's order, since nobody but a packer here reads them.
+ * train/pack_stamp.c - the progress of a packer, stored with the images: numbers of 64 bits in this
+ * machine's byte order, since only a packer on this machine reads them.
  *
  *     magic, key, next, stored for training, stored for tests, bytes, c, h, w, skipped,
- *     the numbers of the images that were left out
+ *     the numbers of the skipped images
  */
 #include "config.h"
 

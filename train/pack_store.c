@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/pack_store.c - the file that is packed into: OUT/data.mdb.part, locked, and renamed to
- * OUT/data.mdb when it is whole.
+ * train/pack_store.c - the output file: OUT/data.mdb.part, locked, and renamed to OUT/data.mdb when
+ * it is complete.
  *
- * The stamp (pack_stamp.c) is changed in the transactions that add images, so what a killed packer
- * leaves is a beginning with its length. Pages are on the disk before the meta page that counts
- * them (MDB_NOMETASYNC leaves that order), so this holds for a machine that lost power, too.
+ * The stamp (pack_stamp.c) is updated in the transactions that add images, so a killed packer
+ * leaves a valid prefix with its length. Pages are on disk before the meta page that refers to them
+ * (MDB_NOMETASYNC preserves this order), so this is also true after a power failure.
  */
 #include "config.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/random.h - random numbers that are functions of what they are for, not of who asks.
+ * train/random.h - counter-based random numbers: functions of their use, not of the rank.
  *
- * A key is mixed from the run's seed and from where the number is used (purpose, step, example,
- * layer); there is no generator state that depends on the rank, on the number of ranks or on what
- * was drawn before. So masks, weights and the order of examples are the same for any number of
- * ranks, and a resumed run goes on with the numbers it would have had.
+ * A key is mixed from the run's seed and the use of the number (purpose, step, example, layer).
+ * There is no generator state that depends on the rank, the number of ranks or earlier draws. So
+ * masks, weights and the order of examples are equal for any number of ranks, and a resumed run
+ * continues with the same numbers.
  */
 #ifndef TW_TRAIN_RANDOM_H
 #define TW_TRAIN_RANDOM_H
@@ -22,7 +22,7 @@ typedef enum tw_random_purpose {
     TW_RANDOM_AUGMENT = 6
 } tw_random_purpose_t;
 
-/* A bijection of 64-bit words in which every input bit moves about half of the output bits. */
+/* A bijection of 64-bit words in which every input bit flips about half of the output bits. */
 TW_PORTABLE uint64_t tw_random_mix(uint64_t x)
 {
     x ^= x >> 32;
@@ -33,7 +33,7 @@ TW_PORTABLE uint64_t tw_random_mix(uint64_t x)
     return x;
 }
 
-/* What the keys of all b have in common. */
+/* The common part of the keys of all b. */
 TW_PORTABLE uint64_t tw_random_key_base(uint64_t seed, tw_random_purpose_t purpose, uint64_t a)
 {
     const uint64_t key = tw_random_mix(seed + UINT64_C(0x9e3779b97f4a7c15) * (uint64_t)purpose);

@@ -9,8 +9,8 @@
 #include "train/options.h"
 #include "train/schedule.h"
 
-/* The trunk learns from whole batches, split dense layers from the passes of an update period (S4,
- * section 4.2), so a rule for the batch size gives them rates of their own. */
+/* The trunk is updated by whole batches, split dense layers by the passes of an update period (S4,
+ * section 4.2), so a scaling rule for the batch size gives them different rates. */
 typedef struct tw_rates {
     tw_schedule_t schedule;
     double        base, decay; /* of layers that every rank has */
@@ -19,20 +19,20 @@ typedef struct tw_rates {
     int           rmsprop;
 } tw_rates_t;
 
-/** Scale a learning rate (eps) and a weight decay (omega) for a batch k times as large, k above 0
- * and not only a whole number (S4, section 5):
- *     "none"              not at all
+/** Scale a learning rate (eps) and a weight decay (omega) for a batch k times as large, k > 0, not
+ * only integers (S4, section 5):
+ *     "none"              no scaling
  *     "linear"            eps' = k eps, omega' = omega: S4's practice
- *     "sqrt"              eps' = sqrt(k) eps: keeps the variance of the update's expectation; the
- *                         decay over k small steps is kept too, exactly:
+ *     "sqrt"              eps' = sqrt(k) eps: preserves the variance of the update's expectation,
+ *                         and exactly the decay over k small steps:
  *                         omega' = (1 - (1 - eps omega)^k) / eps'
  *     "sqrt-approximate"  for small eps omega: omega' = sqrt(k) omega
- * eps is above 0, omega 0 or more, and eps omega < 1.
+ * Requires eps > 0, omega >= 0, and eps omega < 1.
  * @return 0, or -1 with the problem set and nothing changed. */
 int tw_rate_scale(const char *rule, double k, double *rate_p, double *decay_p,
                   tw_problem_t *problem);
 
-/** @param batch, split_batch  examples behind an update of the two kinds of layers.
+/** @param batch, split_batch  examples per update of the two kinds of layers.
  * @return 0, or -1 with the problem set. */
 int tw_rates_create(tw_rates_t *rates, const tw_network_t *network,
                     const tw_train_options_t *options, double batch, double split_batch,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/report_inside.h - what the lines (report.c) and the file (report_json.c) tell both.
+ * train/report_inside.h - values in both the lines (report.c) and the JSON file (report_json.c).
  */
 #ifndef TW_TRAIN_REPORT_INSIDE_H
 #define TW_TRAIN_REPORT_INSIDE_H
@@ -15,10 +15,10 @@ tw_means_t tw_report_means(const tw_training_t *t);
 /** NULL: there was no test. */
 const tw_evaluation_t *tw_report_last_test(const tw_training_t *t);
 
-/** The first test that --until asks for; NULL: none yet, or not asked. */
+/** The first test that meets --until; NULL: none yet, or no --until. */
 const tw_evaluation_t *tw_report_reached(const tw_training_t *t);
 
-/** In which epoch a test was. */
+/** The epoch of a test. */
 uint64_t tw_report_epoch_of(const tw_training_t *t, const tw_evaluation_t *e);
 
 /** The network, as one word. */

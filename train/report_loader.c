@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/report_loader.c - what the loader did: the states that were tried, waiting, broken images.
+ * train/report_loader.c - report of the loader: the states tried, wait times, broken images.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/report_profile.c - what a report says of where the time of steps went.
+ * train/report_profile.c - report of the time of steps.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/report_weights.c - what a report says of weights that have owners, and of T of AWP.
+ * train/report_weights.c - report of weights with owners, and of T of AWP.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * train/schedule.c - see schedule.h.
  *
- * A schedule's text is a name and fields between colons: "steps:25,37:0.1". Each kind lists the
- * readers of its fields in one table, which is also what messages say is accepted.
+ * A schedule's text is a name and fields separated by colons: "steps:25,37:0.1". One table lists
+ * the parsers of each kind's fields; messages list the accepted forms from it.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/share.h - how examples are shared out to ranks.
+ * train/share.h - division of examples among ranks.
  */
 #ifndef TW_TRAIN_SHARE_H
 #define TW_TRAIN_SHARE_H

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/sheet.h - images as the network gets them, side by side in a PNG file, for people to look
- * at.
+ * train/sheet.h - input images of the network, side by side in a PNG file, for inspection.
  */
 #ifndef TW_TRAIN_SHEET_H
 #define TW_TRAIN_SHEET_H
@@ -11,9 +10,9 @@
 #include "command/problem.h"
 #include "train/shape.h"
 
-/** Write n images in rows, each with its label as a number below it. Values are shown from the
- * least of all, black, to the greatest; of images of more than 3 planes, or of 2, the first is
- * shown.
+/** Write n images in rows, each with its label as a number below it. Values are scaled from the
+ * minimum of all, black, to the maximum. Of images with 2 or more than 3 planes only the first
+ * plane is shown.
  * @param images  [n][c][h][w], finite. @param n  at least 1.
  * @return 0, or -1 with the problem set. */
 int tw_sheet_write(const char *path, const float *images, const uint32_t *labels, size_t n,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * train/step.c - see step.h.
  *
- * Each rank takes its share of the global batch through the trunk. Data parallel, it takes them
- * through the dense layers as well; split, the examples of all ranks pass through every rank's
- * units in the passes of a tw_hybrid_t. Gradients are divided by the size of the whole batch where
- * they begin, in the loss, so that sums over ranks and passes are means: uneven and empty shares
- * weigh what they should, and the update is the same on every rank, bit for bit.
+ * Each rank computes the trunk for its share of the global batch. Data parallel, it also computes
+ * the dense layers for that share; split, the examples of all ranks pass every rank's units in the
+ * passes of a tw_hybrid_t. The loss divides gradients by the size of the whole batch, so that sums
+ * over ranks and passes are means: uneven and empty shares have the correct weight, and the update
+ * is bitwise equal on all ranks.
  */
 #include "config.h"
 

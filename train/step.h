@@ -11,32 +11,32 @@
  * Collective. @return 0, or -1 with the problem set. */
 int tw_step_train(tw_training_t *t, tw_training_record_t *record, tw_problem_t *problem);
 
-/** Whether training counts errors. With split layers and the logistic loss that takes a message, so
- * it is done only where something depends on it. */
+/** Does training count errors? With split layers and the logistic loss the count takes a message,
+ * so it is made only if something depends on it. */
 int tw_step_counts_errors(const tw_training_t *t);
 
-/** Add this rank's share of the wrong ones among the batch of test images from begin on, of all
- * ranks. Collective. Same returns. */
+/** Test the global batch of test images from `begin` on, and add this rank's share of the errors.
+ * Collective. Same returns. */
 int tw_step_test(tw_training_t *t, size_t begin, tw_head_wrong_t *wrong, tw_problem_t *problem);
 
-/** Make the memory for steps of at most t->batch images, of which at most `rows` go through the
- * dense layers at a time. @return 0, or -1 with the problem set. */
+/** Allocate memory for steps of at most t->batch images, of which at most `rows` pass the dense
+ * layers at a time. @return 0, or -1 with the problem set. */
 int tw_step_prepare(tw_training_t *t, size_t rows, tw_problem_t *problem);
 
-/** The gradients of a layer that every rank has are there; user is the tw_training_t. */
+/** ready: the gradients of a layer that every rank has are complete. before: wait for the weights
+ * of a layer. user is the tw_training_t. */
 void tw_step_ready(void *user, size_t layer);
 int  tw_step_before(void *user, size_t layer);
 
-/** Advance what travels, without waiting; user is the tw_training_t. For the head, between its
+/** Advance the exchanges without blocking; user is the tw_training_t. For the head, between its
  * computations. */
 void tw_step_advance(void *user);
 
-/** Work on a layer has been done: for the recorder, where there is one; user is the
- * tw_training_t. */
+/** Work on a layer is complete: for the recorder, if there is one; user is the tw_training_t. */
 void tw_step_worked(void *user, size_t layer, int backward);
 
-/** Count the time until the next call as communication (begins = 1), or no longer. For the head,
- * around its exchanges. */
+/** Begin (begins = 1) or end to count time as communication. For the head, around its
+ * exchanges. */
 void tw_step_exchange(void *user, int begins);
 
 #endif /* TW_TRAIN_STEP_H */

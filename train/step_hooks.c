@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/step_hooks.c - what trunk, head and scheduler call during a step: exchanges are started and
- * advanced between two layers, and it is told apart what is communication and what computation.
+ * train/step_hooks.c - callbacks of trunk, head and scheduler in a step: start and advance
+ * exchanges between two layers, and separate the times of communication and computation.
  */
 #include "config.h"
 

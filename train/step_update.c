@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/step_update.c - the end of a step: parameters follow their gradients, on every rank or by
- * their owners, who send them.
+ * train/step_update.c - the end of a step: the update of parameters, on every rank, or on their
+ * owners, which then send them.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/training.c - a run made ready, in stages on each of which all ranks agree; see training.h.
+ * train/training.c - creation of a run, in stages; all ranks agree on each stage. See training.h.
  */
 #include "config.h"
 

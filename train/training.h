@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/training.h - one training run: its parts and its records, made and taken down.
+ * train/training.h - one training run: its parts and records, creation and destruction.
  */
 #ifndef TW_TRAIN_TRAINING_H
 #define TW_TRAIN_TRAINING_H
@@ -30,8 +30,8 @@
 #include "train/rates.h"
 #include "train/tuning.h"
 
-/* One epoch, or what was done of it. Bytes are of the rank that sent most, and -1 where nobody
- * counts. */
+/* One epoch, or its completed part. Bytes are those of the rank that sent most, or -1 if they are
+ * not counted. */
 typedef struct tw_training_record {
     double train_loss;                     /* mean over the training images, with dropout */
     double train_error;                    /* fraction, with dropout                      */
@@ -40,8 +40,8 @@ typedef struct tw_training_record {
     double seconds;                        /* of training, without test and checkpoint; of
                                        the slowest rank */
     double step_seconds;                   /* median, without the first two steps         */
-    double exposed;                        /* t_com / (t_com + t_c), S1: share of the time spent in
-                                       communication that nothing hides; the largest of all ranks */
+    double exposed;                        /* t_com / (t_com + t_c), S1: fraction of the time in
+                                       exposed communication; the largest of all ranks            */
     double bytes_sent, bytes_uncompressed; /* per step                                    */
     double images;                         /* trained on                                  */
     double global;                         /* 1: batch statistics were global             */
@@ -49,13 +49,13 @@ typedef struct tw_training_record {
                                               waited most                                         */
 } tw_training_record_t;
 
-/* Time of this rank since the stretch began that was communication and nothing else: starting
- * exchanges, advancing them between layers, waiting for them, codecs included. */
+/* Time of this rank in exposed communication: starting exchanges, advancing them between layers,
+ * waiting for them, including codecs. */
 typedef struct tw_meter {
     double           communication;
-    double           began;        /* when the communication at hand began */
-    double           step, before; /* when the step began, and communication until then */
-    tw_profile_row_t row;          /* of the profile, before it */
+    double           began;        /* start of the current communication   */
+    double           step, before; /* start of the step, and communication before it    */
+    tw_profile_row_t row;          /* of the profile, before the communication */
 } tw_meter_t;
 
 typedef struct tw_training {
@@ -85,46 +85,46 @@ typedef struct tw_training {
     tw_calibration_t           *calibration; /* NULL: none */
     tw_profile_t               *profile;     /* NULL: none */
     tw_recorder_t              *recorder;    /* NULL: none */
-    tw_device_marks_t          *marks;       /* NULL: none, as where the processor computes */
-    tw_division_set_t           division;    /* who gets which examples for the head */
+    tw_device_marks_t          *marks;       /* NULL: none, as on the processor             */
+    tw_division_set_t           division;    /* assignment of examples for the head  */
     tw_normalisation_t          norm;
     tw_rates_t                  rates;
 
-    uint64_t             *own;        /* the own images at hand, in the data     */
-    uint64_t             *examples;   /* of the rows that go through the head    */
-    uint32_t             *labels;     /* and their labels                        */
-    float                *outputs;    /* their sums over views, in tests; there too */
-    tw_hybrid_t          *running;    /* the division of the step at hand        */
-    tw_problem_t         *problem;    /* of the step at hand                     */
-    float                *gfeatures;  /* gradient of the features of the own examples, where the
-                                         backend computes */
-    double               *step_times; /* [2 steps]: this run's of this epoch; sorted */
-    size_t                timed;      /* how many there are                      */
+    uint64_t             *own;        /* this rank's current images, in the data */
+    uint64_t             *examples;   /* of the rows that pass the head          */
+    uint32_t             *labels;     /* labels of these rows                    */
+    float                *outputs;    /* in tests, sums of outputs over views, for these rows */
+    tw_hybrid_t          *running;    /* the division of the current step        */
+    tw_problem_t         *problem;    /* of the current step                     */
+    float                *gfeatures;  /* gradient of the features of this rank's examples, in memory
+                                         of the backend */
+    double               *step_times; /* [2 steps]: of this epoch in this run, then sorted */
+    size_t                timed;      /* number of step_times                    */
     size_t                steps;      /* per epoch                               */
-    uint64_t              step;       /* done in all                             */
-    uint64_t              epochs;     /* done so far                             */
-    uint64_t              resumed;    /* of which before this run                */
-    double                seconds;    /* of training in all, of the slowest rank */
+    uint64_t              step;       /* total completed steps                   */
+    uint64_t              epochs;     /* completed epochs                        */
+    uint64_t              resumed;    /* of these, completed before this run     */
+    double                seconds;    /* total training time of the slowest rank */
     tw_training_record_t *records;    /* [room]                                  */
     uint64_t              room;
-    tw_training_record_t  record; /* of the epoch under way: sums            */
+    tw_training_record_t  record; /* sums of the current epoch               */
     tw_evaluations_t      evaluations;
     uint64_t              hash; /* of all weights                          */
     tw_meter_t            meter;
-    int                   terminal;     /* a progress line makes sense             */
-    double                shown;        /* when it was last shown; 0: not          */
-    double                pace;         /* its seconds of a step, smoothed         */
+    int                   terminal;     /* a progress line is shown                */
+    double                shown;        /* time of its last update; 0: not shown   */
+    double                pace;         /* smoothed seconds per step, for it       */
     double                loss;         /* mean of the last step                   */
-    size_t                changes_told; /* of bits, of masters                 */
+    size_t                changes_told; /* reported changes of bits            */
 } tw_training_t;
 
-/** Make everything ready. Collective.
+/** Create all parts. Collective.
  * @return 0, or -1 with the problem set on one rank at least, and printed; destroy it in both
  * cases. */
 int tw_training_create(tw_training_t *t, const tw_train_options_t *options, tw_context_t *ctx,
                        MPI_Comm comm, tw_problem_t *problem);
 
-/** Make ready only what loads images: network, data, loader. Otherwise as tw_training_create(). */
+/** Create only network, data and loader. Otherwise as tw_training_create(). */
 int tw_training_create_loader(tw_training_t *t, const tw_train_options_t *options,
                               tw_context_t *ctx, MPI_Comm comm, tw_problem_t *problem);
 

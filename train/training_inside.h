@@ -6,8 +6,8 @@
 
 #include "train/training.h"
 
-/** The options that the model settles, the data, and a try of the files that rank 0 will write;
- * then also codecs and memory for records (training_local.c). Not collective.
+/** open: set options from the model, open the data, and test-open the files that rank 0 will write.
+ * make: also create codecs and memory for records (training_local.c). Not collective.
  * @return 0, or -1 with the problem set. */
 int tw_training_open_local(tw_training_t *t, tw_problem_t *problem);
 int tw_training_make_local(tw_training_t *t, tw_problem_t *problem);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/training_local.c - what each rank makes ready by itself: options, data, files that it will
- * write, codecs.
+ * train/training_local.c - the local part of creation: options, data, output files, codecs.
  */
 #include "config.h"
 

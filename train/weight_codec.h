@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/weight_codec.h - how weights with owners travel: in one codec, or in as many bytes as AWP
- * finds (S0), from one piece of text.
+ * train/weight_codec.h - the codec of weights with owners: a fixed codec, or the number of bytes
+ * that AWP chooses (S0), from one text.
  */
 #ifndef TW_TRAIN_WEIGHT_CODEC_H
 #define TW_TRAIN_WEIGHT_CODEC_H
@@ -14,13 +14,13 @@
 typedef struct tw_weight_codec {
     int             adaptive;             /* AWP; else spec                                  */
     char            spec[TW_WEIGHT_SPEC]; /* the codec, of float32                           */
-    int             plain;                /* it is fp32: weights travel as they are          */
-    int             chooses;              /* it is auto                                      */
-    tw_precision_t  rule;                 /* of every group at first; interval 0: an epoch   */
+    int             plain;                /* spec is fp32                                    */
+    int             chooses;              /* spec is auto                                    */
+    tw_precision_t  rule;                 /* initial rule of every group; interval 0: an epoch */
     int             by_block;             /* a group is a block of layers; else a layer      */
     int             round;                /* bitpack:K,round                                 */
-    char            byte[24];             /* what 1 to 8 bits travel in; "": bitpack:1       */
-    tw_weights_of_t norm;                 /* of what AWP takes the norms                     */
+    char            byte[24];             /* codec of 1 to 8 bits; "": bitpack:1             */
+    tw_weights_of_t norm;                 /* weights of which AWP takes the norms            */
 } tw_weight_codec_t;
 
 /** Read a codec's spec, or "awp[:T=X][,interval=N][,step=N][,first=N][,group=layer|block][,round]
@@ -29,7 +29,7 @@ typedef struct tw_weight_codec {
 int tw_weight_codec_parse(tw_weight_codec_t *how, tw_context_t *ctx, const char *text,
                           tw_problem_t *problem);
 
-/** What a group with so many bits travels in. */
+/** The codec of a group with `bits` bits. */
 void tw_weight_codec_spec(const tw_weight_codec_t *how, int bits, char spec[TW_WEIGHT_SPEC]);
 
 /** The full text, defaults included; interval in steps. */
