@@ -38,7 +38,10 @@
     X(DENSE, "dense")
 
 #define TW_KIND(kind, name) TW_##kind,
-typedef enum tw_layer_kind { TW_KINDS(TW_KIND) TW_LAYER_KINDS } tw_layer_kind_t;
+typedef enum tw_layer_kind { TW_KINDS(TW_KIND) } tw_layer_kind_t;
+#undef TW_KIND
+#define TW_KIND(kind, name) +1
+enum { TW_LAYER_KINDS = TW_KINDS(TW_KIND) };
 #undef TW_KIND
 
 typedef enum tw_activation { TW_LINEAR, TW_RELU, TW_LOGISTIC } tw_activation_t;
