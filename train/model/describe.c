@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * model/describe.c - a network as a table for people.
+ * model/describe.c - a network as a table of text.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * model/head.c - see head.h: what a head consists of and its work space. head_pass.c runs it.
+ * model/head.c - see head.h: the parts of a head and its workspace. head_pass.c runs it.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * model/head_exchange.c - what the ranks of a split head give each other, see head_inside.h.
+ * model/head_exchange.c - exchanges of the ranks of a split head, see head_inside.h.
  *
- * Calls instead of plans: passes differ in their number of examples, and the library keeps the
- * memory of the largest from one call to the next.
+ * It uses calls instead of plans, since the number of examples differs between passes, and the
+ * library keeps the memory of the largest call.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * model/head_fault.c - which dense layer first gave Inf or NaN.
+ * model/head_fault.c - finding the first dense layer with Inf or NaN in its output.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * model/head_inside.h - what the sources of the head share; no one else includes it.
+ * model/head_inside.h - shared declarations of the head's sources; only these include it.
  */
 #ifndef TW_MODEL_HEAD_INSIDE_H
 #define TW_MODEL_HEAD_INSIDE_H
@@ -8,7 +8,7 @@
 #include "train/model/head.h"
 #include "train/model/params.h"
 
-/* A dense layer and the dropouts behind it. Activations are [unit][example]. */
+/* A dense layer and the dropouts after it. Activations are [unit][example]. */
 typedef struct tw_head_layer {
     const tw_network_layer_t *dense, *drop; /* drop[0 .. drops - 1] */
     size_t                    drops;
@@ -16,9 +16,9 @@ typedef struct tw_head_layer {
     size_t                    first, units;    /* of this rank */
     float                    *w, *b, *gw, *gb; /* b, gb NULL: no bias */
     const size_t             *shares;          /* [ranks] units of each rank */
-    float                    *y;    /* own outputs; of the last layer then gradients by them */
-    float                    *all;  /* everyone's: y itself where nothing is split */
-    float                    *rows; /* the same as rows of examples, for few of them */
+    float                    *y;    /* this rank's outputs; last layer: then their gradients */
+    float                    *all;  /* outputs of all ranks; equal to y if not split */
+    float                    *rows; /* the same as rows of examples, for few examples */
 } tw_head_layer_t;
 
 struct tw_head {
@@ -35,46 +35,45 @@ struct tw_head {
     const tw_network_layer_t *drop; /* dropouts before the first dense layer */
     size_t                    drops;
     size_t                   *shares; /* [layers][ranks] */
-    size_t                   *counts; /* [ranks] elements of the exchange under way */
-    /* What follows but the requests is memory of the backend, but for loss itself. */
-    float           *x;              /* [rows_max][features] after dropout; NULL: none there */
-    float           *gradient[2];    /* by own outputs of a layer, and of the one below */
+    size_t                   *counts; /* [ranks] elements of the current exchange */
+    /* The following pointers except the requests are memory of the backend. */
+    float           *x;              /* [rows_max][features] after dropout; NULL: no dropout */
+    float           *gradient[2];    /* by this rank's outputs of a layer, and of the one below */
     float           *sum, *sum_rows; /* this rank's summand of the gradient by a layer's inputs */
-    float           *all;            /* what all ranks gave for the loss: [ranks][loss.shared] */
-    uint32_t        *labels;         /* of the pass at hand: [rows_max] */
+    float           *all;            /* all ranks' data for the loss: [ranks][loss.shared] */
+    uint32_t        *labels;         /* of the current pass: [rows_max] */
     uint64_t        *examples;       /* [rows_max] */
-    tw_dense_loss_t  loss;           /* of the pass at hand */
-    tw_dense_sums_t *sums;           /* of all passes since they were taken */
-    tw_request_t    *moving;         /* activations or gradients */
-    tw_request_t    *shared;         /* what the loss exchanges */
+    tw_dense_loss_t  loss;           /* of the current pass */
+    tw_dense_sums_t *sums;           /* of all passes since the last reset */
+    tw_request_t    *moving;         /* exchange of activations or gradients */
+    tw_request_t    *shared;         /* exchange of the loss */
     int64_t          moving_span, shared_span; /* of the trace */
     size_t           bytes;
-    tw_problem_t     refused; /* why the backend gave no memory */
+    tw_problem_t     refused; /* why an allocation of the backend failed */
 };
 
 /* ---- head_exchange.c: all return 0, or -1 with the problem written -------------------------- */
 
-/** Gather everyone's outputs of a layer. */
+/** Gather all ranks' outputs of a layer. */
 int tw_head_gather(tw_head_t *head, const tw_head_layer_t *layer, size_t n, tw_problem_t *problem);
 
-/** Add up the ranks' summands of the gradient by a layer's outputs; `own` has those of this rank's
+/** Sum the ranks' summands of the gradient by a layer's outputs; `own` has the sums for this rank's
  * units after tw_head_scatter_wait(). */
 int tw_head_scatter(tw_head_t *head, const tw_head_layer_t *layer, size_t n, const float *sum,
                     float *own, tw_problem_t *problem);
 int tw_head_scatter_wait(tw_head_t *head, tw_problem_t *problem);
 
-/** Give head->loss.mine to everyone: head->all after tw_head_share_wait(). */
+/** Gather head->loss.mine of all ranks into head->all, valid after tw_head_share_wait(). */
 int tw_head_share(tw_head_t *head, tw_problem_t *problem);
 int tw_head_share_wait(tw_head_t *head, tw_problem_t *problem);
 
-/** After a failure: complete what is under way, whatever comes of it. */
+/** After a failure: complete the exchanges in flight, ignoring their errors. */
 void tw_head_abandon(tw_head_t *head);
 
 /* ---- head_loss.c ---------------------------------------------------------------------------- */
 
-/** From the last layer's outputs to the loss, and with backward to the gradients by them, in place.
- * If wrong examples are counted, the exchange that this takes is started where the loss has not
- * needed it. */
+/** Compute the loss from the last layer's outputs, and with backward the gradients by them, in
+ * place. If wrong examples are counted, start the exchange for that unless the loss has done so. */
 int tw_head_loss(tw_head_t *head, const tw_head_pass_t *pass, int backward, tw_problem_t *problem);
 
 /** Count the wrong examples whose label this rank owns; after tw_head_loss(). */

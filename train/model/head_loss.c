@@ -2,12 +2,12 @@
  * model/head_loss.c - the losses of a head whose classes may be split over ranks, see
  * head_inside.h.
  *
- * Softmax: every rank takes exponentials relative to the largest of its own outputs; (largest, sum)
- * of all ranks give the common largest and the common sum, taken in rank order, the same bits on
- * all ranks. Logistic: every output stands for itself. Where the label of an example belongs to
- * another rank, this rank adds no loss of it (softmax), or that of "not this class" (logistic).
+ * Softmax: every rank computes exponentials relative to the largest of its own outputs; (largest,
+ * sum) of all ranks give the common largest and the common sum, in rank order, with equal bits on
+ * all ranks. Logistic: outputs are independent. If the label of an example belongs to another rank,
+ * this rank adds no loss for it (softmax), or that of "not this class" (logistic).
  *
- * Whether five outputs of all are greater than the label's, the five largest of each rank tell.
+ * The five largest outputs of each rank show whether five outputs are greater than the label's.
  */
 #include "config.h"
 

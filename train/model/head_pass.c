@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * model/head_pass.c - one run of a head on some examples: forward, loss, backward.
  *
- * Backward, a layer's gradient by its inputs comes first, so that its sum over the ranks travels
- * while the gradient of the weights is computed.
+ * Backward computes a layer's gradient by its inputs first, so that its reduction over the ranks
+ * overlaps with the computation of the gradient of the weights.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * model/network.c - shapes of a network's layers, and what they count up to.
+ * model/network.c - shapes of a network's layers, and totals.
  */
 #include "config.h"
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * model/network.h - a network as read from a model file: layers with checked shapes, and the
- * hyper-parameters it is trained with. No weights: see params.h. thinwire-model(5) has the form
- * of the files.
+ * model/network.h - a network as read from a model file: layers with checked shapes, and
+ * hyper-parameters. No weights: see params.h. thinwire-model(5) describes the file format.
  *
- * The layers stand in an order in which each comes after its inputs, and the last one gives the
- * classes. The network falls into two parts: the trunk, layers 0 .. first_dense - 1, and the head,
- * a chain of dense and dropout layers to the end. Dropouts directly before the first dense layer
- * belong to the head, so a network of dense layers has no trunk.
+ * Each layer comes after its inputs, and the last one outputs the classes. The network has two
+ * parts: the trunk, layers 0 .. first_dense - 1, and the head, a chain of dense and dropout layers
+ * to the end. Dropouts directly before the first dense layer belong to the head, so a network of
+ * only dense layers has no trunk.
  */
 #ifndef TW_MODEL_NETWORK_H
 #define TW_MODEL_NETWORK_H
@@ -18,10 +17,10 @@
 #include "command/problem.h"
 #include "train/shape.h"
 
-/* A file is refused above these. */
+/* Limits of a file. */
 #define TW_NETWORK_LAYERS_MAX   1024u
 #define TW_NETWORK_DROPOUTS_MAX 64u
-/* Learning rates that are accepted, in model files and as an option. */
+/* Accepted learning rates, in model files and as an option. */
 #define TW_RATE_LEAST       1e-12
 #define TW_RATE_MOST        1000.0
 #define TW_NETWORK_TEXT_MAX ((size_t)1 << 20) /* bytes */
@@ -117,39 +116,39 @@ typedef struct tw_network {
 
 /** Read a network.
  * @param name_or_file  name of a built-in model, or a path: has a '/' or ends in ".cfg".
- * @return 0, or -1 with the problem set, "FILE:LINE: ..." where the file is wrong. */
+ * @return 0, or -1 with the problem set, "FILE:LINE: ..." for an error in the file. */
 int tw_network_load(tw_network_t *net, const char *name_or_file, tw_problem_t *problem);
 
-/** The text that tw_network_load() would read, so that one rank can read it for all.
+/** Read the text for tw_network_load(), so that one rank can read it for all.
  * @param [out] text_p    NUL-terminated, to be freed
- * @param [out] source    as tw_network_t.source
+ * @param [out] source    see tw_network_t.source
  * @return 0, or -1 with the problem set. */
 int tw_network_text(const char *name_or_file, char **text_p, char source[256],
                     tw_problem_t *problem);
 
-/** Read a network from a text; source stands in messages. Returns as tw_network_load(). */
+/** Read a network from a text; messages name `source`. Returns as tw_network_load(). */
 int tw_network_parse(tw_network_t *net, const char *text, const char *source,
                      tw_problem_t *problem);
 
-/** Release what the three above made; a zeroed network is allowed. */
+/** Release a network; a zeroed one is allowed. */
 void tw_network_destroy(tw_network_t *net);
 
 /** Name of the index-th built-in model, NULL beyond the last. */
 const char *tw_network_builtin(size_t index);
 
-/** Take image shape and classes from the data, and check all shapes again. On failure the network
- * is as it was.
- * @param input    NULL: as it is
- * @param classes  0: as they are
+/** Set image shape and classes from the data, and check all shapes again. A failure leaves the
+ * network unchanged.
+ * @param input    NULL: unchanged
+ * @param classes  0: unchanged
  * @return 0, or -1 with the problem set. */
 int tw_network_override(tw_network_t *net, const tw_shape_t *input, size_t classes,
                         tw_problem_t *problem);
 
-/** Numbers of one layer: weights (norm: gamma) and biases (norm: beta). */
+/** Number of weights (norm: gamma) and biases (norm: beta) of a layer. */
 size_t tw_network_weights(const tw_network_t *net, size_t layer);
 size_t tw_network_biases(const tw_network_t *net, size_t layer);
 
-/** All of them. */
+/** Number of all parameters. */
 size_t tw_network_parameters(const tw_network_t *net);
 
 /** Multiply-adds of a layer forward, for one example: conv and dense, 0 for others. */
@@ -166,7 +165,7 @@ typedef struct tw_network_share {
     int    owners;       /* of weights: 0, 1 rank 0, 2 all ranks */
 } tw_network_share_t;
 
-/** What the fullest rank's device holds of it, in a line for each kind. */
+/** Print the memory of the rank that needs most, one line per kind. */
 void tw_network_describe_memory(const tw_network_t *net, const tw_network_share_t *share,
                                 FILE *out);
 

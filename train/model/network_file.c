@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * model/network_file.c - from the text of a model to a network. The keys stand in network_keys.c,
- * those of layers in kinds.c.
+ * model/network_file.c - conversion of the text of a model to a network. The keys are in
+ * network_keys.c, those of layers in kinds.c.
  */
 #include "config.h"
 

@@ -9,7 +9,7 @@
 #include "train/model/network_file.h"
 
 typedef enum tw_key_kind {
-    TW_KEY_SECTION, /* a group or list that its own function reads            */
+    TW_KEY_SECTION, /* a group or list, read by a separate function           */
     TW_KEY_TEXT,    /* char[room], printable                                  */
     TW_KEY_WORD,    /* char[room], letters, digits, '.', '_' and '-'          */
     TW_KEY_CODEC,   /* char[room], a codec's spec                             */
@@ -33,7 +33,7 @@ typedef struct tw_key {
     double             least, most;
     const char *const *choices; /* NULL-terminated */
     unsigned           kinds;   /* layers: bits of the kinds that have the key; else 1 */
-    unsigned           needed;  /* of these: who must have it                          */
+    unsigned           needed;  /* bits of the kinds that require it                   */
 } tw_key_t;
 
 typedef struct tw_keys {
@@ -45,7 +45,7 @@ typedef struct tw_keys {
 extern const tw_keys_t tw_keys_file, tw_keys_input, tw_keys_training, tw_keys_defaults;
 extern const tw_keys_t tw_keys_layer; /* kinds.c */
 
-/* What reads one text. */
+/* State of the reader of one text. */
 typedef struct tw_reader {
     tw_network_t *net; /* its layers [0, layers) are read */
     const char   *source;
@@ -62,12 +62,12 @@ int tw_reader_line(const config_setting_t *setting);
 /** Read the members of a group into a record by a table.
  * @param who    for messages: "a conv layer", "training"
  * @param kind   bit that a key's kinds must have
- * @param seen   bits of the keys that were there are added
+ * @param seen   bits of the keys found are added
  * @return 0, or -1 with the problem set. */
 int tw_keys_read(const tw_reader_t *reader, const tw_keys_t *keys, const char *who, unsigned kind,
                  const config_setting_t *group, void *record, uint64_t *seen);
 
-/** Whether all needed keys were seen; setting is where to point to. @return 0, or -1 */
+/** Check that all needed keys were seen; messages give the line of setting. @return 0, or -1 */
 int tw_keys_complete(const tw_reader_t *reader, const tw_keys_t *keys, const char *who,
                      unsigned kind, const config_setting_t *setting, uint64_t seen);
 

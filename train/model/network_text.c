@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * model/network_text.c - the text of a model: built in or from a file.
  *
- * libconfig takes less care than a file from elsewhere asks for: it stops at a NUL, cuts integers
- * that do not fit, follows @include to any file and ends quietly in an open comment. So the text
- * is looked through first, by the same rules for comments and strings.
+ * libconfig is not strict enough for untrusted files: it stops at a NUL, truncates integers that do
+ * not fit, follows @include to any file and accepts an unterminated comment. So the text is checked
+ * first, by the same rules for comments and strings.
  */
 #include "config.h"
 

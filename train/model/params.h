@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * model/params.h - all parameters of a network as flat vectors: values, gradients, momentum. They
- * are memory of the backend: the host reads and writes them by tw_params_get() and tw_params_put().
+ * model/params.h - all parameters of a network as flat vectors: values, gradients, momentum, in
+ * memory of the backend: the host reads and writes them by tw_params_get() and tw_params_put().
  *
  * Order: layer by layer as in the network, a layer's weights (or gamma) then its biases (or beta).
- * What is equal on all ranks comes first, what is split by output unit after it; since all dense
- * layers come last in a network, this is the order of the layers too. With TW_PARAMS_APART, of what
- * is equal on all ranks all biases and parameters of normalisation come before all weights, and
- * momentum is not kept here.
+ * Replicated tensors come first, then those split by output unit; since all dense layers come last
+ * in a network, this is also the order of the layers. With TW_PARAMS_APART, all replicated biases
+ * and parameters of normalisation come before all replicated weights, and momentum is not stored
+ * here.
  *
- * Neighbours can travel as one, so there is no padding between tensors that travel: they are
- * aligned as floats are, which is what cuDNN and cuBLAS demand of float32 (cuDNN's release notes: 4
- * bytes). But with tensor cores cuBLAS wants 16 bytes (its guide, "Tensor Core Usage"). All tensors
- * of common networks have such sizes, but for the last bias and for shares; so the first weight of
- * TW_PARAMS_APART and each split tensor, which do not travel with what is before them, begin at a
- * multiple of TW_PARAMS_ALIGN elements.
+ * Consecutive tensors can be exchanged as one, so there is no padding between exchanged tensors:
+ * they are aligned as floats, which suffices for cuDNN and cuBLAS with float32 (cuDNN's release
+ * notes: 4 bytes). But with tensor cores cuBLAS needs 16 bytes (its guide, "Tensor Core Usage"). In
+ * common networks all tensors except the last bias and shares have such sizes. So the first weight
+ * of TW_PARAMS_APART and each split tensor, which are not exchanged with the tensors before them,
+ * begin at a multiple of TW_PARAMS_ALIGN elements.
  *
- * First values are functions of (seed, layer, global index of the element): any number of ranks
- * draws the same network, and each rank draws only what it holds.
+ * Initial values are functions of (seed, layer, global index of the element): the network is equal
+ * for any number of ranks, and each rank draws only its own elements.
  */
 #ifndef TW_MODEL_PARAMS_H
 #define TW_MODEL_PARAMS_H
@@ -44,14 +44,14 @@ typedef struct tw_param {
     size_t          layer;    /* index in the network */
     tw_param_role_t role;
     size_t          first, count;
-    size_t state; /* where its momentum begins; none where TW_PARAMS_APART keeps it elsewhere */
+    size_t state; /* first element of its momentum; unused if TW_PARAMS_APART applies         */
     size_t units_all, units_first, units, per_unit;
     int    split;       /* other ranks hold other units                                         */
     int    ownable;     /* TW_PARAMS_APART applies: not of a dense layer with TW_PARAMS_SPLIT   */
     float  rate, decay; /* multipliers of the run's rate and decay */
 } tw_param_t;
 
-/* How parameters are laid out. */
+/* Layout of parameters. */
 enum {
     TW_PARAMS_SPLIT =
         1,              /* dense layers by output unit: with u = q ranks + r units the first r ranks
@@ -92,35 +92,36 @@ int tw_params_create(tw_params_t *params, const tw_network_t *net, tw_backend_t 
 /** Release what tw_params_create() made; a zeroed one is allowed. */
 void tw_params_destroy(tw_params_t *params);
 
-/** Draw the first values as the network says; gradients and momentum 0, running mean 0 and
- * variance 1. Equal bits on every machine: only operations that IEEE rounds correctly.
- * @return 0, or -1 with the problem written, as of all that follow. */
+/** Draw the initial values as the network specifies; set gradients and momentum to 0, running mean
+ * to 0 and variance to 1. Equal bits on every machine: uses only operations that IEEE rounds
+ * correctly.
+ * @return 0, or -1 with the problem written; also for all following functions. */
 int tw_params_init(tw_params_t *params, const tw_network_t *net, uint64_t seed,
                    tw_problem_t *problem);
 
 /** Running mean 0, variance 1. */
 int tw_params_reset_state(tw_params_t *params, tw_problem_t *problem);
 
-/** n floats of params to memory of the host: after all work queued so far, which it waits for. */
+/** Copy n floats of params to host memory, after it has waited for all enqueued work. */
 int tw_params_get(const tw_params_t *params, float *host, const float *from, size_t n,
                   tw_problem_t *problem);
 
-/** The other way; host may be used again on return. */
+/** Copy from host memory, which may be reused on return. */
 int tw_params_put(const tw_params_t *params, float *to, const float *host, size_t n,
                   tw_problem_t *problem);
 
-/** Units that rank r of `ranks` holds of `units` split by output unit.
+/** Number of units of rank r of `ranks` among `units` split by output unit.
  * @param [out] first_p  the first of them. */
 size_t tw_params_share(size_t units, int rank, int ranks, size_t *first_p);
 
 /** A layer's tensor of that role, or NULL. */
 const tw_param_t *tw_params_find(const tw_params_t *params, size_t layer, tw_param_role_t role);
 
-/** A layer's running mean [c] and variance [c] behind it; NULL where it is no normalisation. */
+/** A layer's running mean [c], followed by the variance [c]; NULL if it is no normalisation. */
 float *tw_params_state(const tw_params_t *params, size_t layer);
 
-/** 64-bit hash of the bits of a layer's values that all ranks hold equally (0 parameters: a hash of
- * nothing; split tensors and running statistics do not count).
+/** 64-bit hash of the bits of a layer's replicated values (0 parameters: a hash of no bytes; split
+ * tensors and running statistics are excluded).
  * @param [out] finite_p  0 if a value of the layer on this rank, split ones too, is not finite.
  * @return 0, or -1 with the problem written. */
 int tw_params_hash(const tw_params_t *params, size_t layer, uint64_t *hash_p, int *finite_p,

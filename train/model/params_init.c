@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * model/params_init.c - the first values of a network.
+ * model/params_init.c - the initial values of a network.
  *
  * An element's value is a function of (seed, layer, role, its index in the whole tensor), so a rank
- * draws just the units it holds. Normal numbers come from Marsaglia's polar method (1964): a point
- * drawn in the square is drawn again until it lies in the circle, which needs a logarithm and no
- * other function. The logarithm here uses only operations that IEEE rounds correctly; that of the
- * C library may differ in the last bit between processors, and ranks must hold equal weights.
+ * draws only its own units. Normal numbers come from Marsaglia's polar method (1964): a point in
+ * the square is redrawn until it lies in the circle, which needs no function but a logarithm. The
+ * logarithm here uses only operations that IEEE rounds correctly; that of the C library may differ
+ * in the last bit between processors, but ranks must have equal weights.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * model/trunk.c - creation of the trunk and its work space; trunk_pass.c runs it, trunk_fault.c
- * looks for Inf and NaN.
+ * model/trunk.c - creation of the trunk and its workspace; trunk_pass.c runs it, trunk_fault.c
+ * searches for Inf and NaN.
  */
 #include "config.h"
 

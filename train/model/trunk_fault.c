@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * model/trunk_fault.c - which layer first gave Inf or NaN.
+ * model/trunk_fault.c - finding the first layer with Inf or NaN in its output.
  */
 #include "config.h"
 

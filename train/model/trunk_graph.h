@@ -14,7 +14,7 @@
 
 typedef struct tw_trunk_graph {
     size_t        n;    /* examples                                         */
-    uint64_t      used; /* when last: the trunk's clock                     */
+    uint64_t      used; /* last use, by the trunk's clock                   */
     tw_graph_t   *graph;
     float        *input;  /* [n][c][h][w]                                   */
     tw_tensor_t **tensor; /* [layers] outputs                              */
@@ -22,7 +22,7 @@ typedef struct tw_trunk_graph {
     tw_op_t      *out_op; /* the features in the plain layout               */
     const float  *features;
     float        *gradient; /* by the features                              */
-    const float **value;    /* [layers] plain outputs, if asked for         */
+    const float **value;    /* [layers] plain outputs, with `values`        */
     tw_op_t     **value_op;
 } tw_trunk_graph_t;
 

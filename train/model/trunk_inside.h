@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * model/trunk_inside.h - what the files of the trunk share.
+ * model/trunk_inside.h - shared declarations of the trunk.
  */
 #ifndef TW_MODEL_TRUNK_INSIDE_H
 #define TW_MODEL_TRUNK_INSIDE_H
@@ -10,7 +10,7 @@
 
 enum { TW_TRUNK_GRAPHS = 4 }; /* whole and last batches, of training and of test */
 
-/* What a normalisation holds between the phases of a pass, in memory of the backend. */
+/* State of a normalisation between the phases of a pass, in memory of the backend. */
 typedef struct tw_trunk_norm {
     double *moments; /* [1 + 2 c] count, mean, M2, merged */
     double *sums;    /* [2 c]                             */
@@ -23,13 +23,13 @@ struct tw_trunk {
     tw_trunk_hooks_t    hooks;
     tw_trunk_plan_t     plan;
     size_t              features;
-    size_t              elements; /* of parameters that are the trunk's */
+    size_t              elements; /* of the trunk's parameters          */
     tw_trunk_graph_t    graph[TW_TRUNK_GRAPHS];
     uint64_t            clock;
-    uint64_t            made;  /* graphs, in all */
+    uint64_t            made;  /* graphs created */
     float              *plain; /* the input of a trunk without layers, [plain_n][features] */
     size_t              plain_n;
-    double             *statistics; /* what norm points into                                   */
+    double             *statistics; /* memory of norm                                          */
     tw_trunk_norm_t    *norm;       /* [layers], of normalisations only                         */
     double            **together;   /* [norms of a step] for the hooks                         */
     size_t             *channels;
@@ -38,10 +38,10 @@ struct tw_trunk {
 /* The graph for n examples, if there is one. */
 tw_trunk_graph_t *tw_trunk_find_graph(tw_trunk_t *trunk, size_t n);
 
-/* Where there are no examples: not NULL. */
+/* Non-NULL pointer for zero examples. */
 extern float tw_trunk_nothing[1];
 
-/* What the operations need to know of a pass. */
+/* The parameters of a pass for operations. */
 static inline tw_op_pass_t tw_trunk_op_pass(const tw_trunk_pass_t *pass)
 {
     return (tw_op_pass_t){.training = pass->training,
@@ -50,7 +50,7 @@ static inline tw_op_pass_t tw_trunk_op_pass(const tw_trunk_pass_t *pass)
                           .examples = pass->examples};
 }
 
-/* Give a normalisation the running statistics. */
+/* Set the running statistics of a normalisation. */
 static inline void tw_trunk_use_running(const tw_trunk_t *trunk, tw_op_t *op, size_t l)
 {
     const float *mean = tw_params_state(trunk->params, l);

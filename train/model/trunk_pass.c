@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * model/trunk_pass.c - passes over the trunk: the plan's steps one after another, forward and
- * backward. A rank without examples goes through the same steps, with empty statistics.
+ * model/trunk_pass.c - passes over the trunk: the plan's steps in order, forward and backward. A
+ * rank without examples runs the same steps, with empty statistics.
  */
 #include "config.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * model/trunk_plan.h - in which order the trunk's layers run, and which batch normalisations are
+ * model/trunk_plan.h - the order of the trunk's layers, and the batch normalisations that are
  * merged over the ranks together.
  *
- * The plan is made from the end: a layer is free when all that read it are placed, free layers are
- * placed by falling index, and normalisations only when nothing else is free, all of them as one
- * step. Backward goes through the steps as they were placed, forward the other way round. It
- * follows from the network alone.
+ * The plan is built from the end: a layer is free when all its readers are placed. Free layers are
+ * placed by descending index; normalisations are placed only when nothing else is free, all of them
+ * as one step. Backward runs the steps in the order of placement, forward in reverse. The plan
+ * depends only on the network.
  */
 #ifndef TW_MODEL_TRUNK_PLAN_H
 #define TW_MODEL_TRUNK_PLAN_H
@@ -15,8 +15,8 @@
 #include "command/problem.h"
 #include "train/model/network.h"
 
-/* order[first .. first + count - 1] run as one: a single layer, or normalisations, by rising index.
- */
+/* order[first .. first + count - 1] run as one step: a single layer, or normalisations by ascending
+ * index. */
 typedef struct tw_trunk_step {
     size_t first, count;
     int    norms;
@@ -24,11 +24,11 @@ typedef struct tw_trunk_step {
 
 typedef struct tw_trunk_plan {
     size_t           layers;
-    int              output; /* layer that gives the features; -1: the image */
+    int              output; /* layer that outputs the features; -1: image   */
     size_t          *order;  /* [layers], forward                            */
     size_t           steps;
     tw_trunk_step_t *step;       /* forward                                          */
-    unsigned char   *backward;   /* [layers] it or a layer before it has parameters  */
+    unsigned char   *backward;   /* [layers] the layer or one before it has parameters */
     size_t           exchanges;  /* steps of normalisations                          */
     size_t           norms_most; /* normalisations in the largest of them            */
 } tw_trunk_plan_t;
@@ -40,7 +40,7 @@ int tw_trunk_plan_create(tw_trunk_plan_t *plan, const tw_network_t *net, tw_prob
 /** Release it; a zeroed plan is allowed. */
 void tw_trunk_plan_destroy(tw_trunk_plan_t *plan);
 
-/** Whether layer l has parameters. */
+/** Does layer l have parameters? */
 static inline int tw_trunk_has_params(const tw_network_t *net, size_t l)
 {
     return tw_network_weights(net, l) + tw_network_biases(net, l) > 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * model/words.c - words in messages about model files: lists, and which one was meant.
+ * model/words.c - words in messages about model files: lists, and suggestions.
  */
 #include "config.h"
 
