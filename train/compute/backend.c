@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * compute/backend.c - the functions of backend.h by the table of whichever backend it is.
+ * compute/backend.c - the functions of backend.h, dispatched by the backend's table.
  */
 #include "config.h"
 

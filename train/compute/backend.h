@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * compute/backend.h - where a rank computes, and the memory there; and the layers before the first
- * dense one as operations on tensors. A backend is an object with a table (backend_ops.h):
- * train/compute/host/ is the processor, by oneDNN and own loops, train/compute/cuda/ a GPU, by
- * cuDNN and own kernels.
+ * compute/backend.h - compute backends: memory, and the layers before the first dense one as
+ * operations on tensors. A backend is an object with a table (backend_ops.h): train/compute/host/
+ * is the processor, by oneDNN and own loops, train/compute/cuda/ a GPU, by cuDNN and own kernels.
  *
- * What is computed with is the backend's memory: the host's, or that of a device, which the host
- * must not touch. Work on it is done in the order of the calls, maybe later: on a device all of it
- * is on one stream, tw_backend_exec()->stream. Calls come from one thread at a time, whose current
- * device is the backend's: tw_backend_cuda() makes it so in the thread that calls it.
+ * Operands are in the backend's memory: host memory, or device memory, which the host must not
+ * access. Work runs in the order of the calls, maybe later: on a device all work is on one stream,
+ * tw_backend_exec()->stream. Only one thread at a time may call; its current device must be the
+ * backend's: tw_backend_cuda() makes it current in the calling thread.
  *
- * A graph is made once for exactly n examples, layer by layer in the order of the network; it owns
- * its tensors and operations. Tensors are opaque: their layout in memory is the backend's choice,
- * and only tw_graph_input() and tw_graph_output() hand out plain [n][c][h][w]. Parameters and their
- * gradients stay with the caller in the plain layouts of model/params.h (conv [out][in][kh][kw]),
- * and are read and written anew by every pass; graphs may share them.
+ * A graph is created once for exactly n examples, layer by layer in the order of the network; it
+ * owns its tensors and operations. Tensors are opaque: the backend chooses their memory layout, and
+ * only tw_graph_input() and tw_graph_output() give access to plain [n][c][h][w]. The caller owns
+ * parameters and their gradients, in the plain layouts of model/params.h (conv [out][in][kh][kw]).
+ * Every pass reads and writes them; graphs may share them.
  *
  * One step: fill the input; tw_op_forward() of every operation in order; the caller writes the
  * gradient by the output; tw_graph_backward_begin(); then for every operation in reverse order
- * tw_op_backward_params() and after it tw_op_backward_data(), which ends the operation: the
- * gradient by its result is gone then. The first operation needs no backward_data but may have it.
- * Gradients of a tensor with several consumers are summed. Whatever a pass takes or gives,
- * parameters and statistics too, is memory of the backend, in the order of its work; the host may
- * read it after tw_graph_finish(), or by tw_backend_get().
+ * tw_op_backward_params() and after it tw_op_backward_data(), which ends the operation and
+ * invalidates the gradient by its result. The first operation needs no backward_data but may have
+ * it. Gradients of a tensor with several consumers are summed. All inputs and outputs of a pass,
+ * including parameters and statistics, are memory of the backend, in the order of its work; the
+ * host may read them after tw_graph_finish(), or by tw_backend_get().
  *
- * Sums over examples are in float32 as the device does them fast: the same for one device and
- * number of threads, not the same bits for others.
+ * Sums over examples are in float32 in an order that is fast on the device: bits are equal for one
+ * device and number of threads, not between different ones.
  */
 #ifndef TW_COMPUTE_BACKEND_H
 #define TW_COMPUTE_BACKEND_H
@@ -43,8 +42,8 @@ typedef struct tw_graph   tw_graph_t;
 typedef struct tw_tensor  tw_tensor_t;
 typedef struct tw_op      tw_op_t;
 
-/* Of an operation with parameters: weights and biases, or gamma and beta. b is NULL where the layer
- * has none; gw and gb are NULL in a graph that is never run backward. Live as long as the graph. */
+/* Parameters of an operation: weights and biases, or gamma and beta. b is NULL if the layer has
+ * none; gw and gb are NULL in a graph without backward passes. They must outlive the graph. */
 typedef struct tw_op_params {
     const float *w, *b;
     float       *gw, *gb;
@@ -83,76 +82,76 @@ void tw_backend_destroy(tw_backend_t *backend); /* after its graphs; NULL is all
  * backend. */
 const char *tw_backend_name(const tw_backend_t *backend);
 
-/** What is not as it was asked for, in the graphs made so far, for reports; "": nothing. Lives as
- * long as the backend. */
+/** For reports: deviations from the requested configuration in the graphs created so far; "": none.
+ * Lives as long as the backend. */
 const char *tw_backend_note(const tw_backend_t *backend);
 
 /* ---- memory ---- */
 
-/** Which memory it computes in. */
+/** The kind of the backend's memory. */
 tw_memory_t tw_backend_memory(const tw_backend_t *backend);
 
-/** What thinwire's calls on its memory are given: the memory, the stream of its work, the threads.
+/** Arguments for thinwire's calls on its memory: the memory, the stream of its work, the threads.
  * Lives as long as the backend. */
 const tw_exec_t *tw_backend_exec(const tw_backend_t *backend);
 
-/* All that return int return 0, or -1 with the problem set; on a device it may be about work that
- * was queued before. Sizes are in bytes and may be 0. */
+/* Functions that return int return 0, or -1 with the problem set; on a device the error may be of
+ * work enqueued earlier. Sizes are in bytes and may be 0. */
 
-/** Memory of the backend: zeros, at a multiple of 64 bytes at least.
- * @param [out] p  NULL on failure; to be released by tw_backend_release() before the backend is */
+/** Allocate zeroed memory of the backend, aligned to 64 bytes at least.
+ * @param [out] p  NULL on failure; release it by tw_backend_release() before the backend */
 int  tw_backend_allocate(tw_backend_t *backend, size_t bytes, void **p, tw_problem_t *problem);
 void tw_backend_release(tw_backend_t *backend,
                         void         *p); /* queued work has its end; NULL: nothing */
 
-/** Memory of the host that tw_backend_copy() copies without waiting; anything is in it. */
+/** Allocate host memory that tw_backend_copy() copies without blocking; uninitialised. */
 int  tw_backend_allocate_pinned(tw_backend_t *backend, size_t bytes, void **p,
                                 tw_problem_t *problem);
 void tw_backend_release_pinned(tw_backend_t *backend, void *p); /* NULL: nothing */
 
-/** From any memory of the host, which may be used again on return, in the order of the work. Few
- * bytes are not waited for; of more than a MiB, or many times, the first may have to be. */
+/** Copy from any host memory, which may be reused on return, in the order of the work. Does not
+ * block for few bytes; more than a MiB, or many calls, may wait for the earliest copies. */
 int tw_backend_put(tw_backend_t *backend, void *to, const void *host, size_t bytes,
                    tw_problem_t *problem);
 
-/** To any memory of the host, after all work queued so far: waits for it. */
+/** Copy to any host memory, after it has waited for all enqueued work. */
 int tw_backend_get(tw_backend_t *backend, void *host, const void *from, size_t bytes,
                    tw_problem_t *problem);
 
-/** In the order of the work, not waited for. Each side is the backend's memory or pinned; they do
- * not overlap, but may be the same. */
+/** Copy or zero in the order of the work, without blocking. Each side is the backend's memory or
+ * pinned memory; they must not overlap, but may be equal. */
 int tw_backend_copy(tw_backend_t *backend, void *to, const void *from, size_t bytes,
                     tw_problem_t *problem);
 int tw_backend_zero(tw_backend_t *backend, void *p, size_t bytes, tw_problem_t *problem);
 
-/** Wait until everything queued is done; reports what failed since the last call. */
+/** Wait until all enqueued work is complete; reports failures since the last call. */
 int tw_backend_finish(tw_backend_t *backend, tw_problem_t *problem);
 
-/** Bytes that it has allocated and not released, graphs and scratch included; and all that there
- * is: of the device, or of this machine. 0: not known. */
+/** Bytes allocated and not released, including graphs and scratch; and total memory of the device
+ * or of this machine. 0: unknown. */
 size_t tw_backend_memory_used(const tw_backend_t *backend);
 size_t tw_backend_memory_total(const tw_backend_t *backend);
 
-/* Moments in the order of the work, for measuring what a device does and when. The processor has
- * none: its work is done where it is called. */
+/* Marks: points in the order of the work, to measure times on a device. The processor has none: its
+ * work is complete when the call returns. */
 
-/** Whether it has marks. */
+/** Does the backend have marks? */
 int tw_backend_marks(const tw_backend_t *backend);
 
 int  tw_backend_mark_create(tw_backend_t *backend, void **mark_p, tw_problem_t *problem);
 void tw_backend_mark_destroy(tw_backend_t *backend, void *mark); /* NULL: nothing */
 
-/** The mark is where the work queued so far ends; it may be set again and again. */
+/** Set the mark at the end of the work enqueued so far; it may be set repeatedly. */
 int tw_backend_mark(tw_backend_t *backend, void *mark, tw_problem_t *problem);
 
 /** Seconds from one mark to another, both of which have been waited for. */
 int tw_backend_elapsed(tw_backend_t *backend, void *from, void *to, double *seconds,
                        tw_problem_t *problem);
 
-/** What receives the images of a pipeline (input/device.h) in its memory and does the last
- * operations on them there, for batches of at most `rows` images: the backend's, after whose
- * pipeline it is to be destroyed. One for a backend.
- * @param [out] device_p  NULL: the processor does so. @return 0, or -1 with the problem set. */
+/** The device of a pipeline (input/device.h), which receives images in the backend's memory and
+ * runs the last operations on them, for batches of at most `rows` images. Owned by the backend,
+ * which must be destroyed after the pipeline. One per backend.
+ * @param [out] device_p  NULL: the processor does this. @return 0, or -1 with the problem set. */
 struct tw_input_device;
 int tw_backend_images(tw_backend_t *backend, size_t rows, const struct tw_input_device **device_p,
                       tw_problem_t *problem);
@@ -203,11 +202,11 @@ int tw_graph_output(tw_graph_t *graph, tw_tensor_t *x, const float **value_p, fl
  * @return 0, or -1 with the problem set (memory). */
 int tw_graph_backward_begin(tw_graph_t *graph, tw_problem_t *problem);
 
-/** Report what failed since the last call, as far as it is known: waits for nothing.
+/** Report known failures since the last call; does not block.
  * @return 0, or -1 with the problem set. */
 int tw_graph_check(tw_graph_t *graph, tw_problem_t *problem);
 
-/** The same, of everything queued: waits for it. */
+/** The same, after it has waited for all enqueued work. */
 int tw_graph_finish(tw_graph_t *graph, tw_problem_t *problem);
 
 void tw_op_forward(tw_op_t *op, const tw_op_pass_t *pass);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * compute/backend_ops.h - what a backend is made of: its table, and what all backends share behind
- * backend.h: tensors, operations, and who owns which gradient memory (graph.c, gradients.c).
+ * compute/backend_ops.h - the definition of a backend: its table, and the common code of all
+ * backends behind backend.h: tensors, operations, and ownership of gradient memory (graph.c,
+ * gradients.c).
  *
- * A backend is a structure that begins with a tw_backend_t, whose table its constructor fills. A
- * layer is a row of layers.c, which checks it and says how its gradients go, and a class of each
- * backend: forward, data, parameters, and `make`, which keeps what these need in the structure that
- * begins with the tw_op_t. A layer that a backend lacks is a NULL slot: building a network that has
- * one ends in "unsupported", with the layer's name.
+ * A backend is a structure that begins with a tw_backend_t, whose table the constructor fills. A
+ * layer is a row of layers.c, which checks it and defines the passing of its gradients, and a class
+ * of each backend: forward, data, parameters, and `make`, which stores their state in the structure
+ * that begins with the tw_op_t. A NULL slot is an unsupported layer: building a network with one
+ * fails with "unsupported" and the layer's name.
  */
 #ifndef TW_COMPUTE_BACKEND_OPS_H
 #define TW_COMPUTE_BACKEND_OPS_H
@@ -28,12 +29,12 @@ typedef struct tw_norm_ops {
                    double momentum, tw_problem_t *problem);
 } tw_norm_ops_t;
 
-/* Functions that may fail return 0, or -1 with the problem set; `problem` of those that put work on
- * a stream is about this call only. Slots are not NULL but where it is said. */
+/* Functions that may fail return 0, or -1 with the problem set; `problem` of functions that enqueue
+ * work on a stream is about this call only. Slots must not be NULL unless stated. */
 typedef struct tw_backend_ops {
     void (*destroy)(tw_backend_t *backend);
 
-    /* Memory, as backend.h has it; sizes are above 0. */
+    /* Memory, see backend.h; sizes are above 0. */
     int (*allocate)(tw_backend_t *backend, size_t bytes, void **p, tw_problem_t *problem);
     void (*release)(tw_backend_t *backend, void *p);
     int (*allocate_pinned)(tw_backend_t *backend, size_t bytes, void **p, tw_problem_t *problem);
@@ -59,7 +60,7 @@ typedef struct tw_backend_ops {
     int (*images)(tw_backend_t *backend, size_t rows, const struct tw_input_device **device_p,
                   tw_problem_t *problem);
 
-    /* A new tensor: from shape and layout its runs, rows, width, count and descriptor. */
+    /* Set runs, rows, width, count and descriptor of a new tensor from its shape and layout. */
     int (*describe)(tw_tensor_t *t, tw_problem_t *problem);
     void (*forget)(tw_tensor_t *t); /* its descriptor */
 
@@ -199,24 +200,24 @@ tw_tensor_t *tw_tensor_create(tw_graph_t *graph, tw_shape_t shape, tw_layout_t l
 tw_op_t *tw_op_create(tw_graph_t *graph, const tw_op_class_t *class, tw_tensor_t *x1,
                       tw_tensor_t *x2, tw_problem_t *problem);
 
-/* The result of an operation; params: it has some whose gradient is wanted. */
+/* Set the result of an operation; params: it has parameters with a gradient. */
 int tw_op_result(tw_op_t *op, tw_shape_t shape, tw_layout_t layout, int params,
                  tw_problem_t *problem);
 
 /* ---- gradients.c ---- */
 
-/* Give gradients memory. @return 0, or -1 with the problem set. */
+/* Assign memory to gradients. @return 0, or -1 with the problem set. */
 int tw_gradients_plan(tw_graph_t *graph, tw_problem_t *problem);
 
-/* The gradient by y before the operation's activation; NULL if none is wanted. */
+/* The gradient by y before the operation's activation; NULL if none is needed. */
 float *tw_gradient_settled(tw_op_t *op);
 
-/* Where to write the gradient by x: its memory, or scratch if it holds something already. After
- * writing, tw_gradient_put() with the same pointer. */
+/* Memory to write the gradient by x: its own, or scratch if that was already written. After
+ * writing, call tw_gradient_put() with the same pointer. */
 float *tw_gradient_take(tw_tensor_t *x);
 void   tw_gradient_put(tw_tensor_t *x, float *data);
 
-/* Hand y's settled gradient on to x[i], as planned. */
+/* Pass y's settled gradient to x[i], as planned. */
 void tw_gradient_hand(tw_op_t *op, int i);
 
 #endif /* TW_COMPUTE_BACKEND_OPS_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * compute/dense.c - the functions of dense.h and update.h by the table of whichever backend it is.
+ * compute/dense.c - the functions of dense.h and update.h, dispatched by the backend's table.
  */
 #include "config.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * compute/dense.h - what dense layers and losses ask of a backend: a table of functions, filled for
- * the processor in host/dense.c and host/loss.c, for a GPU in cuda/dense.c and cuda/loss.c.
+ * compute/dense.h - interface of a backend for dense layers and losses: a table of functions,
+ * filled for the processor in host/dense.c and host/loss.c, for a GPU in cuda/dense.c and
+ * cuda/loss.c.
  *
- * Outputs of layers and gradients by them are [unit][example]. Pointers are to the backend's
- * memory, where nothing else is said. Work is done in the order of the calls, maybe later, and
- * nothing that a call was given but that memory is used after it returns. Any size may be 0. What
- * fails is told by check(); nothing more is done until then.
+ * Outputs of layers and gradients by them are [unit][example]. Pointers are to the backend's memory
+ * unless stated otherwise. Work runs in the order of the calls, maybe later; after a call returns,
+ * it uses no argument except that memory. Any size may be 0. check() reports failures; until then
+ * later work is skipped.
  */
 #ifndef TW_COMPUTE_DENSE_H
 #define TW_COMPUTE_DENSE_H

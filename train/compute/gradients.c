@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * compute/gradients.c - who holds which gradient memory, and how gradients of several consumers are
- * summed.
+ * compute/gradients.c - assignment of gradient memory, and sums of the gradients of several
+ * consumers.
  *
- * A gradient lives from the first consumer that writes it to its producer, which runs later: so
- * memory is lent in slots, planned once by walking the operations backward. Where an operation
- * hands its gradient on unchanged (an addition), the slot is shared instead of copied: to the only
- * consumer's side as the gradient itself, else as an addend, which is added in the pass that
+ * A gradient lives from the first consumer that writes it to its producer, which runs later. So
+ * memory is shared in slots, planned once by a backward walk over the operations. If an operation
+ * passes its gradient unchanged (an addition), the slot is shared, not copied: as the gradient
+ * itself to an input with only this consumer, else as an addend, which is added in the pass that
  * applies the activation's derivative. A slot with several users is never changed in place.
  */
 #include "config.h"

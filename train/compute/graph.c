@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * compute/graph.c - graphs, tensors, and the operations' common part, of whatever backend; see
+ * compute/graph.c - graphs, tensors, and the common part of operations, for all backends; see
  * backend.h, backend_ops.h.
  */
 #include "config.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * cuda/add.c - the end of a residual block. Between equal shapes the gradient is handed on, not
- * copied (compute/gradients.c).
+ * cuda/add.c - the end of a residual block. Between equal shapes the gradient is passed without a
+ * copy (compute/gradients.c).
  */
 #include "config.h"
 

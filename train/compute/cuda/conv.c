@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * cuda/conv.c - convolution by cuDNN's plain calls, which cuDNN 9 calls deprecated: all of them are
- * here, so that its graphs can take their place.
+ * cuda/conv.c - convolution by cuDNN's legacy API, which is deprecated in cuDNN 9: all calls are in
+ * this file, so that cuDNN's graph API can replace them.
  *
- * Which algorithm computes what is decided when a graph is made, and kept: of those that add in a
- * fixed order the one that cuDNN expects to be the fastest, which is the same in every run; or
- * (fast) the fastest of all, by trying them. A shape for which there is none gets the next best,
- * and the backend a note about it.
+ * The algorithm of each computation is chosen when a graph is created: of those that add in a fixed
+ * order the one that cuDNN predicts to be the fastest, which is equal in every run; or (fast) the
+ * fastest of all by measurement. A shape without such an algorithm gets the next best, and the
+ * backend gets a note about it.
  */
 #include "config.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * cuda/cuda.h - what the files of the CUDA backend share.
+ * cuda/cuda.h - shared declarations of the CUDA backend.
  *
- * Tensors are [n][c][h][w] in float32. All work is on one stream. Errors of calls that a pass makes
- * are kept in the graph (tw_graph_check()); what fails on the device later is what the next call
- * that waits returns.
+ * Tensors are [n][c][h][w] in float32. All work is on one stream. The graph stores errors of calls
+ * in a pass (tw_graph_check()); the next blocking call returns later failures on the device.
  */
 #ifndef TW_COMPUTE_CUDA_CUDA_H
 #define TW_COMPUTE_CUDA_CUDA_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * cuda/dense.c - dense layers on a GPU: products by cuBLAS, the rest by the kernels of dense.cu.
  *
- * cuBLAS counts in columns: a matrix [rows][columns] of ours is one of `columns` rows to it, so the
- * operands of each product change places. On one stream and with a workspace of its own it gives
+ * cuBLAS is column-major: a matrix [rows][columns] here has `columns` rows in cuBLAS, so the
+ * operands of each product are swapped. On one stream and with a separate workspace cuBLAS gives
  * the same bits in every run.
  */
 #include "config.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * cuda/dense.cu - loops over the outputs of dense layers, which lie [unit][example]: the bits of
- * compute/units.c. Values are taken one by one, and sums in its lanes.
+ * cuda/dense.cu - loops over the outputs of dense layers, [unit][example], with the bits of
+ * compute/units.c: values are computed one by one, and sums in its lanes.
  */
 #include "train/compute/cuda/device.h"
 #include "train/compute/kernels_inline.h"

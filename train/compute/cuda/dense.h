@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * cuda/dense.h - what dense.c and loss.c share.
+ * cuda/dense.h - shared declarations of dense.c and loss.c.
  */
 #ifndef TW_COMPUTE_CUDA_DENSE_H
 #define TW_COMPUTE_CUDA_DENSE_H

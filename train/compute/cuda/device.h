@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * cuda/device.h - what the kernels share. They are written in what C and CUDA have in common:
- * tests/gpu/emulate_tasks.c defines the words of CUDA for a C compiler, so that make check runs
- * them, thread by thread, where there is no device.
+ * cuda/device.h - common code of the kernels. They use the common subset of C and CUDA:
+ * tests/gpu/emulate_tasks.c defines CUDA's keywords for a C compiler, so that make check runs them,
+ * thread by thread, without a device.
  */
 #ifndef TW_COMPUTE_CUDA_DEVICE_H
 #define TW_COMPUTE_CUDA_DEVICE_H

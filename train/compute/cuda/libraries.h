@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * cuda/libraries.h - cuDNN and cuBLAS, loaded when a device is wanted: the program starts without
- * them. A function that is called is one line in a list.
+ * cuda/libraries.h - cuDNN and cuBLAS, loaded when a device is used: the program starts without
+ * them. Each function in use is one line in a list.
  */
 #ifndef TW_COMPUTE_CUDA_LIBRARIES_H
 #define TW_COMPUTE_CUDA_LIBRARIES_H

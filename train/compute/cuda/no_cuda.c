@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * cuda/no_cuda.c - in the place of all this where the build has no CUDA, or no cuDNN.
+ * cuda/no_cuda.c - replaces the CUDA backend in builds without CUDA or cuDNN.
  */
 #include "config.h"
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * cuda/replay.c - work that an operation puts on the stream again and again, captured once as a
- * graph of CUDA and launched from then on. A call of cuDNN's for a convolution takes the host 80
- * us, whatever the shape, to look its plan up and start two to six kernels; a launch of the graph
- * takes a few, so small layers no longer wait for the host.
+ * cuda/replay.c - repeated work of an operation, captured once as a CUDA graph and then launched. A
+ * cuDNN convolution call takes 80 us on the host, for any shape, to look up its plan and launch two
+ * to six kernels; a graph launch takes a few us, so small layers do not wait for the host.
  *
- * The first time the work is done as it is: libraries load their kernels then. The second time it
- * is captured, if it is the same; when an address in it changes, it begins anew. What cannot be
- * captured is done as it is, always.
+ * The first run is direct, since libraries load their kernels then. The second run is captured if
+ * its work is equal; after a change of an address the procedure starts again. Work that cannot be
+ * captured always runs directly.
  */
 #include "config.h"
 

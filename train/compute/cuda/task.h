@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * cuda/task.h - between the files that call CUDA and the kernels, which know nothing of layers.
- * Compiles as C and as CUDA.
+ * cuda/task.h - interface between the files that call CUDA and the kernels, which are independent
+ * of layers. Compiles as C and as CUDA.
  *
- * Every kernel takes one tw_task_t; what its fields mean is said above the kernel, and whoever
- * starts it fills them in. A new kernel is one TW_TASK(NAME) in a .cu file, and one line in
- * TW_TASKS.
+ * Every kernel takes one tw_task_t. The comment of the kernel defines its fields; the launching
+ * code fills them. A new kernel is one TW_TASK(NAME) in a .cu file, and one line in TW_TASKS.
  */
 #ifndef TW_COMPUTE_CUDA_TASK_H
 #define TW_COMPUTE_CUDA_TASK_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * host/dense.h - what dense.c and loss.c share.
+ * host/dense.h - shared declarations of dense.c and loss.c.
  */
 #ifndef TW_HOST_DENSE_H
 #define TW_HOST_DENSE_H
