@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * input/pixels_inside.h - what the parts of the loops over pixels share, each compiled once per
- * instruction set with TW_KERNELS defined as the ending of the names.
+ * input/pixels_inside.h - shared code of the loops over pixels, each compiled once per instruction
+ * set with TW_KERNELS defined as the suffix of the names.
  *
  * Where there are vectors (TW_PIXELS_VECTORS), tw_pixels_vector_t is one of the widest, of TW_WIDE
  * bytes, and TW_V(x) the intrinsic x for it. What is compiled as scalar stays plain C, whatever the

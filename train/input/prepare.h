@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * input/prepare.h - one image from its source to its place in a batch, in two parts: in front of
- * the transfer and behind it. Whoever does which part, the image comes out the same.
+ * input/prepare.h - preparation of one image from its source to its position in a batch, in two
+ * parts: before the transfer and after it. The result does not depend on the threads that run the
+ * parts.
  *
- * An image that is broken, or that does not suit the operations, may be replaced: by the next image
- * of the part with the same label, so that all ranks know the labels of a batch without asking.
+ * An image that is broken, or that the operations cannot process, may be replaced by the next image
+ * of the part with the same label, so that all ranks know the labels of a batch without messages.
  */
 #ifndef TW_INPUT_PREPARE_H
 #define TW_INPUT_PREPARE_H
@@ -18,20 +19,20 @@
 /* Images that were replaced; any thread may add one. */
 typedef struct tw_broken {
     pthread_mutex_t lock;
-    uint64_t       *image; /* subset << 32 | index, rising */
+    uint64_t       *image; /* subset << 32 | index, ascending */
     size_t          n, room;
 } tw_broken_t;
 
 void tw_broken_init(tw_broken_t *broken);
 void tw_broken_destroy(tw_broken_t *broken);
-/** Add those of another list, and empty that. Without memory they are not counted. */
+/** Move the entries of another list to this one. Without memory they are not counted. */
 void tw_broken_merge(tw_broken_t *broken, tw_broken_t *from);
 
-/** How many, and copies of the first `room` of them, each once and rising. While nobody adds
- * any. */
+/** Their number, and copies of the first `room`, without duplicates and ascending. No thread may
+ * add at the same time. */
 size_t tw_broken_list(const tw_broken_t *broken, uint64_t *image, size_t room);
 
-/* What one thread prepares images with. */
+/* State of one thread for preparation. */
 typedef struct tw_thread_state {
     tw_source_reader_t reader;
     tw_work_t          work;
@@ -43,13 +44,13 @@ int  tw_thread_state_create(tw_thread_state_t *state, const tw_compute_kernels_t
                             uint64_t most);
 void tw_thread_state_destroy(tw_thread_state_t *state);
 
-/** That of the calling thread, by its number in its team. */
+/** The state of the calling thread, by its number in its team. */
 tw_thread_state_t *tw_thread_state_own(tw_thread_state_t *states);
 
 /** Buffers allocated since the last call. */
 uint64_t tw_thread_state_grown(tw_thread_state_t *state);
 
-/* How images of a batch are prepared. */
+/* Preparation of the images of a batch. */
 typedef struct tw_prepare {
     const tw_source_t     *source;
     const tw_transforms_t *list;
@@ -60,19 +61,19 @@ typedef struct tw_prepare {
 } tw_prepare_t;
 
 typedef struct tw_prepared {
-    uint32_t     index; /* of the image; another one's, where that was broken        */
-    uint64_t     read;  /* when it had been read, by tw_clock_ns()                   */
+    uint32_t     index; /* of the image, or of its replacement                       */
+    uint64_t     read;  /* end of the read, by tw_clock_ns()                         */
     tw_planned_t planned;
 } tw_prepared_t;
 
-/** Read the image and run the operations in front of the transfer.
+/** Read the image and run the operations before the transfer.
  * @param prepared  index is set.
- * @param out       where the last of them may put what it makes.
+ * @param out       output buffer that the last of them may use.
  * @return 0, or -1 with the problem set, which names the image. */
 int tw_prepare_begin(const tw_prepare_t *how, tw_prepared_t *prepared, size_t transfer,
                      tw_thread_state_t *state, tw_buffer_t *out, tw_problem_t *problem);
 
-/** Run the others, and put the image into the batch: [c][h][w]. Same returns. */
+/** Run the other operations, and write the image to the batch: [c][h][w]. Same returns. */
 int tw_prepare_end(const tw_prepare_t *how, tw_prepared_t *prepared, size_t transfer,
                    tw_thread_state_t *state, float *out, tw_problem_t *problem);
 

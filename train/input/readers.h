@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * input/readers.h - where the images of data.h come from: files and generators.
+ * input/readers.h - sources of the images of data.h: files and generators.
  */
 #ifndef TW_INPUT_READERS_H
 #define TW_INPUT_READERS_H

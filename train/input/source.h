@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * input/source.h - where images come from: one table of functions per kind of source.
+ * input/source.h - sources of images: one table of functions per kind of source.
  *
- * A source knows how many images its two parts have and all their labels; the images themselves it
- * hands out one at a time, from any thread, so a set may be larger than memory. An image is a
- * record: pixels, or the bytes of a JPEG or PNG file.
+ * A source has the number of images of its two parts and all labels in memory. Images are read one
+ * at a time, from any thread, so a set may be larger than memory. An image is a record: pixels, or
+ * the bytes of a JPEG or PNG file.
  */
 #ifndef TW_INPUT_SOURCE_H
 #define TW_INPUT_SOURCE_H
@@ -22,7 +22,7 @@ typedef enum tw_subset { TW_SUBSET_TRAIN, TW_SUBSET_TEST, TW_SUBSETS } tw_subset
 #define TW_SOURCE_CLASSES_MAX 65536u
 #define TW_SOURCE_FILE_MAX    ((size_t)1 << 28) /* bytes of one encoded image     */
 
-/* One image as the source has it. */
+/* One image of a source. */
 typedef struct tw_image_record {
     int        file;  /* bytes are a JPEG or PNG file; else pixels [c][h][w] of 8 bits         */
     tw_shape_t shape; /* of pixels                                                             */
@@ -31,7 +31,7 @@ typedef struct tw_image_record {
     size_t n;     /* bytes                                                                 */
 } tw_image_record_t;
 
-/* What one thread reads with. Zeroed before the first use. */
+/* Reader state of one thread. Zero it before the first use. */
 typedef struct tw_source_reader {
     tw_buffer_t buffer;
 } tw_source_reader_t;
@@ -46,22 +46,22 @@ typedef struct tw_source_ops {
         *form; /* for help and errors: "folder:DIR[,split=F][,seed=S]"                       */
     const char *help;
 
-    /** Find out everything but the images.
-     * @param source     zeroed but for ops; on failure close() is called all the same.
-     * @param spec       the whole of --data, for messages.
-     * @param arguments  what follows the name in it; "" for nothing.
+    /** Set all members except the images.
+     * @param source     zeroed except ops; close() is called even after a failure.
+     * @param spec       the text of --data, for messages.
+     * @param arguments  the part of spec after the name; may be "".
      * @return 0, or -1 with the problem set. */
     int (*open)(tw_source_t *source, const char *spec, const char *arguments,
                 tw_problem_t *problem);
 
     /** Read one image. From any thread, one reader per thread.
      * @param index  below source->part[part].n.
-     * @return 0, or -1 with the problem set, which names the image: it is broken, the others may
-     *         not be; or the machine has no memory, see tw_problem_machine(). */
+     * @return 0, or -1 with the problem set, which names the image: the image is broken; or the
+     *         machine has no memory, see tw_problem_machine(). */
     int (*read)(const tw_source_t *source, tw_subset_t part, uint32_t index,
                 tw_source_reader_t *reader, tw_image_record_t *record, tw_problem_t *problem);
 
-    /** What an image is called in messages: a path, a number. */
+    /** The name of an image in messages: a path or a number. */
     void (*name_of)(const tw_source_t *source, tw_subset_t part, uint32_t index, char *name,
                     size_t size);
 
@@ -77,31 +77,30 @@ struct tw_source {
     const tw_source_ops_t *ops;
     void                  *state; /* of the kind */
     tw_shape_t       shape; /* of every image; h and w 0: they differ; c 0 too: they are files */
-    int              in_memory; /* reading an image costs nothing                            */
-    int              skip;      /* what cannot be read is a broken image, not a broken source */
+    int              in_memory; /* images are in memory                                      */
+    int              skip;      /* an unreadable image is broken; else the source is         */
     size_t           classes;
     char           **class_names; /* [classes], or NULL                                       */
     tw_source_part_t part[TW_SUBSETS];
-    uint64_t         manifest; /* hash of what was found, not of the images: names, sizes, labels */
+    uint64_t         manifest; /* hash of names, sizes and labels, not of the images           */
 };
 
-/** Open what a text names.
- * @param skip  an image that is no file is found out when it is read; else it is refused here.
+/** Open the source that a text names.
+ * @param skip  detect an image that is not a file when it is read; else fail here.
  * @return 0, or -1 with the problem set and nothing to release. */
 int tw_source_open(tw_source_t *source, const char *spec, int skip, tw_problem_t *problem);
 
-/** Release it and all that open() made; a zeroed one is allowed. After all readers. */
+/** Release it, after all readers; a zeroed one is allowed. */
 void tw_source_close(tw_source_t *source);
 
-/** Release what a thread has read with. */
+/** Release the reader state of a thread. */
 void tw_reader_destroy(tw_source_reader_t *reader);
 
-/** Hash over the manifest, shape, classes, labels and a few images spread over both parts: ranks
- * that read other data find it out, without any rank reading all of it.
- * An image that cannot be read counts as an empty one. */
+/** Hash over the manifest, shape, classes, labels and a few images of both parts: detects different
+ * data on ranks without reading all of it. An unreadable image counts as an empty one. */
 uint64_t tw_source_hash(const tw_source_t *source);
 
-/** The view of a record that operations begin with; valid as long as the record's bytes. */
+/** The view of a record as input of operations; valid as long as the record's bytes. */
 tw_image_t tw_source_image(const tw_image_record_t *record);
 
 /** The k-th kind of source, NULL beyond the last. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * input/sources.h - the kinds of sources that there are: one line each, in the order of help.
+ * input/sources.h - the list of the kinds of sources, one line each, in the order of help.
  */
 #ifndef TW_INPUT_SOURCES_H
 #define TW_INPUT_SOURCES_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * input/transforms.h - the operations that there are: one line each.
+ * input/transforms.h - the list of operations, one line each.
  */
 #ifndef TW_INPUT_TRANSFORMS_H
 #define TW_INPUT_TRANSFORMS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * input/tuner_state.h - what the files of the tuner share: its state, and how states are compared.
+ * input/tuner_state.h - shared declarations of the tuner: its state, and comparison of states.
  * The rules are at the head of tuner.c.
  */
 #ifndef TW_INPUT_TUNER_STATE_H
