@@ -109,7 +109,7 @@ int tw_graph_layer(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_par
     const tw_op_class_t *class = graph->backend->ops->layers[layer->kind];
     tw_op_t *op;
 
-    if (class == NULL) {
+    if (class == NULL || class->bytes == 0) {
         return tw_problem_set(problem, "layer %s: %s is unsupported by %s", layer->name,
                               tw_kind_name(layer->kind), graph->backend->name);
     }

@@ -13,7 +13,7 @@
 static const char *const activations[] = {"linear", "relu", "logistic", NULL};
 static const char *const poolings[]    = {"max", "average", NULL};
 
-#define TW_KIND(kind, name) name,
+#define TW_KIND(kind, name) #name,
 static const char *const names[] = {TW_KINDS(TW_KIND) NULL};
 #undef TW_KIND
 

@@ -25,16 +25,17 @@
 #define TW_RATE_MOST        1000.0
 #define TW_NETWORK_TEXT_MAX ((size_t)1 << 20) /* bytes */
 
-/* The kinds of layers and their names in model files; model/kinds.c has a row for each. */
-#define TW_KINDS(X)                                                                                \
-    X(CONV, "conv")                                                                                \
-    X(POOL, "pool")                                                                                \
-    X(ACTIVATION, "activation")                                                                    \
-    X(LRN, "lrn")   /* local response normalisation across channels */                             \
-    X(NORM, "norm") /* batch normalisation */                                                      \
-    X(ADD, "add")   /* of two layers: the end of a residual block */                               \
-    X(DROPOUT, "dropout")                                                                          \
-    X(DENSE, "dense")
+/* The kinds of layers and their names in model files: of a trunk, and all. model/kinds.c has a row
+ * for each, compute/layers.c one for each of a trunk, and backends have classes of these names. */
+#define TW_TRUNK_KINDS(X)                                                                          \
+    X(CONV, conv)                                                                                  \
+    X(POOL, pool)                                                                                  \
+    X(ACTIVATION, activation)                                                                      \
+    X(LRN, lrn)   /* local response normalisation across channels */                               \
+    X(NORM, norm) /* batch normalisation */                                                        \
+    X(ADD, add)   /* of two layers: the end of a residual block */                                 \
+    X(DROPOUT, dropout)
+#define TW_KINDS(X) TW_TRUNK_KINDS(X) X(DENSE, dense)
 
 #define TW_KIND(kind, name) TW_##kind,
 typedef enum tw_layer_kind { TW_KINDS(TW_KIND) } tw_layer_kind_t;

@@ -53,7 +53,7 @@ static const tw_key_t training_keys[] = {
     {"schedule", TW_KEY_SCHEDULE, NET(schedule), 0, 0, NULL, 1, 0},
 };
 
-#define TW_KIND(kind, name) {name, TW_KEY_SECTION, 0, 0, 0, 0, NULL, 1, 0},
+#define TW_KIND(kind, name) {#name, TW_KEY_SECTION, 0, 0, 0, 0, NULL, 1, 0},
 static const tw_key_t defaults_keys[] = {TW_KINDS(TW_KIND)};
 #undef TW_KIND
 

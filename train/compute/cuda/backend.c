@@ -53,11 +53,9 @@ static void destroy(tw_backend_t *backend)
     free(gpu);
 }
 
-static const tw_op_class_t *const layers[TW_LAYER_KINDS] = {
-    [TW_CONV] = &tw_gpu_conv,       [TW_POOL] = &tw_gpu_pool, [TW_ACTIVATION] = &tw_gpu_activation,
-    [TW_LRN] = &tw_gpu_lrn,         [TW_NORM] = &tw_gpu_norm, [TW_ADD] = &tw_gpu_add,
-    [TW_DROPOUT] = &tw_gpu_dropout,
-};
+#define TW_KIND(kind, name) [TW_##kind] = &tw_gpu_##name,
+static const tw_op_class_t *const layers[TW_LAYER_KINDS] = {TW_TRUNK_KINDS(TW_KIND)};
+#undef TW_KIND
 
 static const tw_backend_ops_t ops = {.destroy         = destroy,
                                      .allocate        = tw_gpu_allocate,

@@ -141,8 +141,9 @@ int tw_gpu_max_norm(tw_backend_t *backend, float *w, size_t units, size_t per_un
                     tw_problem_t *problem);
 /* ---- the operation of each layer: conv.c, pool.c, units.c, norm.c, add.c ---- */
 
-extern const tw_op_class_t tw_gpu_conv, tw_gpu_pool, tw_gpu_activation, tw_gpu_lrn, tw_gpu_norm,
-    tw_gpu_add, tw_gpu_dropout;
+#define TW_KIND(kind, name) extern const tw_op_class_t tw_gpu_##name;
+TW_TRUNK_KINDS(TW_KIND)
+#undef TW_KIND
 
 extern const tw_norm_ops_t tw_gpu_norm_ops;
 

@@ -133,15 +133,9 @@ static void destroy(tw_backend_t *backend)
     free(host);
 }
 
-static const tw_op_class_t *const layers[TW_LAYER_KINDS] = {
-    [TW_CONV]       = &tw_host_conv,
-    [TW_POOL]       = &tw_host_pool,
-    [TW_ACTIVATION] = &tw_host_activation,
-    [TW_LRN]        = &tw_host_lrn,
-    [TW_NORM]       = &tw_host_norm,
-    [TW_ADD]        = &tw_host_add,
-    [TW_DROPOUT]    = &tw_host_dropout,
-};
+#define TW_KIND(kind, name) [TW_##kind] = &tw_host_##name,
+static const tw_op_class_t *const layers[TW_LAYER_KINDS] = {TW_TRUNK_KINDS(TW_KIND)};
+#undef TW_KIND
 
 static const tw_backend_ops_t ops = {.destroy         = destroy,
                                      .allocate        = allocate,

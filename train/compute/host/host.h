@@ -60,8 +60,9 @@ void tw_host_add_gradient(tw_tensor_t *x, const float *g);
 
 /* ---- the operation of each layer: conv.c, pool.c, activation.c, norm.c, add.c, output.c ---- */
 
-extern const tw_op_class_t tw_host_conv, tw_host_pool, tw_host_activation, tw_host_lrn,
-    tw_host_norm, tw_host_add, tw_host_dropout;
+#define TW_KIND(kind, name) extern const tw_op_class_t tw_host_##name;
+TW_TRUNK_KINDS(TW_KIND)
+#undef TW_KIND
 int tw_host_output(tw_graph_t *graph, tw_tensor_t *x, const float **value_p, float **gradient_p,
                    tw_op_t **op_p, tw_problem_t *problem);
 
