@@ -140,7 +140,8 @@ void tw_buckets_destroy(tw_buckets_t *buckets);
 /** Mark tensor i as ready: it holds this rank's gradient, and must not be accessed until
  * tw_buckets_wait() for it or tw_buckets_finish(). Starts its bucket if this was the last missing
  * tensor, and later complete buckets that waited for this one. Does not block.
- * @return TW_OK, TW_ERR_RANGE (no such tensor), TW_ERR_BUSY (already ready), or as tw_start(). */
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_RANGE (no such tensor), TW_ERR_BUSY (already ready), or
+ *         as tw_start(). */
 tw_status_t tw_buckets_ready(tw_buckets_t *buckets, size_t i);
 
 /** Advance outstanding operations; call it between layers. Does not block.
@@ -148,8 +149,8 @@ tw_status_t tw_buckets_ready(tw_buckets_t *buckets, size_t i);
 tw_status_t tw_buckets_advance(tw_buckets_t *buckets);
 
 /** Wait until tensor i holds the sum. All tensors of its bucket are then complete.
- * @return TW_OK, TW_ERR_RANGE, TW_ERR_BUSY (local: its bucket has not started, because a tensor in
- *         it or before it is not ready), or as tw_wait(). */
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_BUSY (local: its bucket has not started,
+ *         because a tensor in it or before it is not ready), or as tw_wait(). */
 tw_status_t tw_buckets_wait(tw_buckets_t *buckets, size_t i);
 
 /** Wait until all tensors hold their sums. They may then be marked ready again.

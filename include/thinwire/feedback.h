@@ -32,7 +32,8 @@ typedef struct tw_feedback tw_feedback_t;
  *                      logs.
  * @param [in]  dtype   TW_F32 or TW_F64; the dtype of the codec.
  * @param [out] fb_p    set only on TW_OK; release with tw_feedback_destroy().
- * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_NO_MEMORY, TW_ERR_MISMATCH, TW_ERR_MPI, TW_ERR_DEAD. */
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_NO_MEMORY, TW_ERR_MISMATCH, TW_ERR_MPI, TW_ERR_TIMEOUT,
+ *         TW_ERR_DEAD. */
 tw_status_t tw_feedback_create(tw_comm_t *comm, const char *name, tw_dtype_t dtype, size_t count,
                                tw_feedback_t **fb_p);
 
@@ -40,7 +41,8 @@ tw_status_t tw_feedback_create(tw_comm_t *comm, const char *name, tw_dtype_t dty
 void tw_feedback_destroy(tw_feedback_t *fb);
 
 /** Set both residuals to zero. Local; call it on all ranks.
- * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_BUSY (an operation with it is not completed). */
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_BUSY (an operation with it is not completed); of
+ *         residuals in device memory TW_ERR_IO (the device failed; the communicator is dead). */
 tw_status_t tw_feedback_clear(tw_feedback_t *fb);
 
 /** Euclidean norm of the ranks' total residual: of the vector
@@ -49,7 +51,8 @@ tw_status_t tw_feedback_clear(tw_feedback_t *fb);
 tw_status_t tw_feedback_norm(tw_feedback_t *fb, double *norm_p);
 
 /** Copy this rank's residual, first + second, into out[count] (elements of dtype). Local.
- * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_BUSY (an operation with it is not completed). */
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_BUSY (an operation with it is not completed); of
+ *         residuals in device memory TW_ERR_IO (the device failed; the communicator is dead). */
 tw_status_t tw_feedback_read(const tw_feedback_t *fb, void *out);
 
 /** Write the residuals of all ranks. Collective; only rank 0 uses the stream.

@@ -139,26 +139,26 @@ tw_status_t tw_weights_share(const tw_weights_t *weights, size_t i, tw_weights_s
 /** Mark the gradient of group i as final on this rank. The caller must not access it until
  * tw_weights_sum(). Starts its sum once the sums of all later groups have started, and then those
  * of earlier groups that waited for it. Does not block.
- * @return TW_OK, TW_ERR_RANGE, TW_ERR_BUSY (already ready, or its weights are still being sent), or
- *         as tw_start(). */
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_BUSY (already ready, or its weights are
+ *         still being sent), or as tw_start(). */
 tw_status_t tw_weights_ready(tw_weights_t *weights, size_t i);
 
 /** Wait until this rank's share of group i holds the gradient summed over the ranks, in rank order.
  * Call it for every group, also on ranks that own nothing of it.
- * @return TW_OK, TW_ERR_RANGE, TW_ERR_BUSY (local: this or a later group is not ready), or as
- *         tw_wait(). */
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_BUSY (local: this or a later group is not
+ *         ready), or as tw_wait(). */
 tw_status_t tw_weights_sum(tw_weights_t *weights, size_t i);
 
 /** Send the masters of group i that this rank owns: they hold the weights to use from now on. Call
  * it for the initial weights too. The caller must not access the masters and group.weights until
  * tw_weights_wait(). Starts when all earlier groups have been sent. Does not block.
- * @return TW_OK, TW_ERR_RANGE, TW_ERR_BUSY (already being sent, or tw_weights_sum() was not called
- *         after tw_weights_ready()), or as tw_start(). */
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_BUSY (already being sent, or
+ *         tw_weights_sum() was not called after tw_weights_ready()), or as tw_start(). */
 tw_status_t tw_weights_send(tw_weights_t *weights, size_t i);
 
 /** Wait until the weights of group i have arrived; returns at once if nothing was sent.
- * @return TW_OK, TW_ERR_RANGE, TW_ERR_BUSY (local: an earlier group has not been sent), or as
- *         tw_wait(). */
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_BUSY (local: an earlier group has not
+ *         been sent), or as tw_wait(). */
 tw_status_t tw_weights_wait(tw_weights_t *weights, size_t i);
 
 /** Advance outstanding operations; call it between layers. Does not block.
