@@ -148,7 +148,7 @@ set multiplot layout 1,$number
 set xlabel 'seconds'
 set ylabel 'test error, %'
 set key below
-lines = '"32 bits" "8 bits" "16 bits" "24 bits" "AWP" "AWP from 16 bits" "AWP from tree8"'
+lines = 'fp32 spare:4 bitpack spare:3 spare:6 spare:5 tree8'
 do for [p=1:$number] {
     set title '$(head -n 1 <<<"$runs" | cut -d ' ' -f 1), batch '.word('$panels', p)
     plot for [i=0:6] '$out/figure3.dat' index 7*(p-1)+i using 1:2 with lines lw 2 lc rgb colour(word(lines, i+1)) title columnheader(1)
@@ -164,8 +164,8 @@ set yrange [0:*]
 set xtics rotate by -30
 set key outside top center horizontal
 set datafile missing '?'
-plot '$out/figure4.dat' using 2:xtic(1) lc rgb colour('oracle') title 'oracle', '' using 3 lc rgb colour('AWP') title 'AWP', \
-     '' using 4 lc rgb colour('AWP from 16 bits') title 'AWP from 16 bits', \
-     '' using 5 lc rgb colour('AWP from tree8') title 'AWP from tree8', \
+plot '$out/figure4.dat' using 2:xtic(1) lc rgb colour('spare:2') title 'oracle', '' using 3 lc rgb colour('spare:6') title 'AWP', \
+     '' using 4 lc rgb colour('spare:5') title 'AWP from 16 bits', \
+     '' using 5 lc rgb colour('tree8') title 'AWP from tree8', \
      1 with lines dt 2 lc rgb '#888888' title '32 bits'
 GNUPLOT

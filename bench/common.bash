@@ -62,8 +62,11 @@ median() { LC_ALL=C sort -g | awk '{ v[NR] = $1 } END { printf "%.10g\n", (v[int
 
 # draw NAME WIDTH,HEIGHT: OUT/NAME.svg, by gnuplot's commands on standard input, which have colour() of palette.gnuplot.
 draw() {
+    local codecs
     command -v gnuplot >/dev/null || { echo "no gnuplot (Debian, Ubuntu: gnuplot-nox), so no $out/$1.svg" >&2; return 0; }
-    { cat "$(dirname "${BASH_SOURCE[0]}")/palette.gnuplot"
+    codecs=$("$build/bin/thinwire" info | awk '/^codec / { on = 1; next } !NF { on = 0 } on { sub(":.*", "", $1); if ($1 != last) print $1; last = $1 }')
+    { printf "codecs = '%s'\ncolours = '%s'\n" "$(tr '\n' ' ' <<<"$codecs")" "$(grep -o '#[0-9a-f]\{6\}' "$bench/../tools/palette.h" | tr '\n' ' ')"
+      cat "$bench/palette.gnuplot"
       printf "set terminal svg size %s font 'sans,12' background '#ffffff'\nset output '%s'\nset grid ytics lc rgb '#dddddd'\n" \
         "$2" "$out/$1.svg"
       cat; } | gnuplot && echo "figure: $out/$1.svg" >&2

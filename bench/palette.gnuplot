@@ -1,6 +1,6 @@
-# Colours of all pictures: a codec has the same one everywhere. tools/gnuplot.c has them for the command's pictures.
-colour(name) = name eq 'fp32' || name eq '32 bits' ? '#1f5fa8' : name eq 'bitpack:3' || name eq '24 bits' ? '#a98fd0' : \
-    name eq 'bitpack:2' || name eq '16 bits' ? '#7b3f9e' : name eq 'bitpack:1' || name eq '8 bits' ? '#4a148c' : \
-    name eq 'bf16' ? '#8c564b' : name eq 'fp16' ? '#c49c94' : name eq 'tree8' || name eq 'AWP from tree8' ? '#c8641e' : \
-    name eq 'int8' ? '#17becf' : name eq 'static8' ? '#e0b000' : name eq 'mantissa8' ? '#d65db1' : name eq 'onebit' ? '#2e8540' : \
-    name eq 'AWP' ? '#d62728' : name eq 'AWP from 16 bits' ? '#f08080' : name eq 'Open MPI' ? '#888888' : '#444444'
+# colour(NAME): of a codec, whatever its options, or of spare:K, the K-th spare one. codecs and colours are set before.
+name_of(spec) = strstrt(spec, ':') > 0 ? spec[1:strstrt(spec, ':')-1] : spec
+number_of(name) = sum [i=1:words(codecs)] (word(codecs, i) eq name ? i : 0)
+spare(k) = word(colours, words(codecs) + k)
+colour(name) = name_of(name) eq 'spare' ? spare(int(name[7:])) : \
+    number_of(name_of(name)) > 0 ? word(colours, number_of(name_of(name))) : spare(6)

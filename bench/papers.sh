@@ -186,7 +186,7 @@ do for [p=0:$((2 * $(wc -w <<<"$rates") - 1))] {
     stats '$out/figure5.dat' index p every ::0::0 using (name = strcol(1), 1) nooutput
     set title name
     plot for [c=2:5] '$out/figure5.dat' index p every ::1 using 1:c with linespoints pt 7 ps 0.4 lw 2 \
-        lc rgb colour(word('"Open MPI" fp32 tree8 onebit', c - 1)) \
+        lc rgb colour(word('spare:1 fp32 tree8 onebit', c - 1)) \
         title word('"MPI, 32 bit" "32 bit" "8 bit" "1 bit"', c - 1)
 }
 unset multiplot

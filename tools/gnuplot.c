@@ -27,34 +27,23 @@ int gnuplot_begin(const job_t *job, const char *path)
     return report_try(job, "--plot", path);
 }
 
-/* The spare ones stand last. */
-static const struct {
-    const char *codec, *colour;
-} palette[] = {
-    {"fp32", "#1f5fa8"},      {"bitpack:3", "#a98fd0"}, {"bitpack:2", "#7b3f9e"},
-    {"bitpack:1", "#4a148c"}, {"bf16", "#8c564b"},      {"fp16", "#c49c94"},
-    {"tree8", "#c8641e"},     {"int8", "#17becf"},      {"static8", "#e0b000"},
-    {"mantissa8", "#d65db1"}, {"onebit", "#2e8540"},    {"", "#888888"},
-    {"", "#444444"},          {"", "#f08080"},          {"", "#d62728"},
+static const char *const palette[] = {
+#include "tools/palette.h"
 };
 
 enum { COLOURS = sizeof(palette) / sizeof(palette[0]) };
 
-/* Options beyond those of the palette leave a codec its colour. */
-static size_t own_colour(const char *spec)
+/* The colour of a codec's name; the last where the palette has none for it. */
+static size_t own_colour(const char *name)
 {
-    size_t c = 0;
+    const char *other;
+    size_t      c = 0;
 
-    while (c < COLOURS - 1) {
-        const size_t length = strlen(palette[c].codec);
-
-        if (length > 0 && strncmp(spec, palette[c].codec, length) == 0 &&
-            strchr(":,", spec[length]) != NULL) {
-            break;
-        }
+    while (c < COLOURS - 1 && tw_codec_describe(c, &other, NULL, NULL) == TW_OK &&
+           strcmp(other, name) != 0) {
         c++;
     }
-    return c;
+    return c < tw_codec_count() ? c : COLOURS - 1;
 }
 
 const char *gnuplot_colour(const specs_t *specs, size_t which)
@@ -63,13 +52,13 @@ const char *gnuplot_colour(const specs_t *specs, size_t which)
     size_t colour        = 0;
 
     for (size_t s = 0; s <= which; s++) {
-        colour = own_colour(specs->text[s]);
+        colour = own_colour(specs->traits[s].name);
         for (size_t c = COLOURS; used[colour] && c-- > 0;) {
             colour = c;
         }
         used[colour] = 1;
     }
-    return palette[colour].colour;
+    return palette[colour];
 }
 
 /* gnuplot from the script into `drawing`. */

@@ -12,7 +12,7 @@
  * written; rank 0 says what is wrong. @return 1 if all is well. */
 int gnuplot_begin(const job_t *job, const char *path);
 
-/* The colour of codec `which` of a list: its own, as in all pictures (bench/palette.gnuplot), or,
+/* The colour of codec `which` of a list: its own, as in all pictures (tools/palette.h), or,
  * where an earlier one of the list has that, one that no other has. */
 const char *gnuplot_colour(const specs_t *specs, size_t which);
 
