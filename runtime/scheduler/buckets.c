@@ -19,8 +19,7 @@ static tw_status_t tw_buckets_check(tw_comm_t *comm, const tw_buckets_config_t *
 
     for (size_t i = 0; i < 2; i++) {
         if (!tw_codec_of_f32(codec[i])) {
-            TW_ERROR(&comm->log, "tw_buckets_create: codec %s is not of float32",
-                     tw_codec_spec(codec[i]));
+            TW_ERROR(&comm->log, "buckets: codec %s is not of float32", tw_codec_spec(codec[i]));
             return TW_ERR_UNSUPPORTED;
         }
     }
@@ -35,15 +34,14 @@ static tw_status_t tw_buckets_check_name(tw_comm_t *comm, const tw_bucket_tensor
 
     if (name == NULL || name[0] == '\0' || strlen(name) >= TW_BUCKET_NAME) {
         TW_ERROR(&comm->log,
-                 "tw_buckets_create: tensor %zu ('%.80s') has a name that is not 1 to %d bytes "
+                 "buckets: tensor %zu ('%.80s') has a name that is not 1 to %d bytes "
                  "long",
                  i, name != NULL ? name : "", TW_BUCKET_NAME - 1);
         return TW_ERR_INVALID_ARG;
     }
     for (size_t k = 0; k < i; k++) {
         if (strcmp(tensors[k].name, name) == 0) {
-            TW_ERROR(&comm->log, "tw_buckets_create: tensors %zu and %zu are both called '%s'", k,
-                     i, name);
+            TW_ERROR(&comm->log, "buckets: tensors %zu and %zu are both called '%s'", k, i, name);
             return TW_ERR_INVALID_ARG;
         }
     }
@@ -64,7 +62,7 @@ static tw_status_t tw_buckets_check_tensors(const tw_side_stream_t   *side,
             return TW_ERR_INVALID_ARG;
         }
         if (t->data == NULL && t->count > 0) {
-            TW_ERROR(&comm->log, "tw_buckets_create: tensor %zu ('%.80s') has no address", i, name);
+            TW_ERROR(&comm->log, "buckets: tensor %zu ('%.80s') has no address", i, name);
             return TW_ERR_INVALID_ARG;
         }
         if (!tw_size_add(all, t->count, &all) || tw_interval_check(0, all) != TW_OK) {
@@ -92,8 +90,8 @@ static tw_status_t tw_buckets_part(tw_buckets_t *b, const tw_buckets_config_t *c
     part->count    = t->count;
     part->feedback = t->feedback;
     if (t->codec != NULL) {
-        status      = tw_specs_codec(&b->specs, b->comm, "tw_buckets_create: tensor", part->name,
-                                     t->codec, &part->codec);
+        status      = tw_specs_codec(&b->specs, b->comm, "buckets: tensor", part->name, t->codec,
+                                     &part->codec);
         part->alone = status == TW_OK && tw_codec_lossy(part->codec);
         return status;
     }

@@ -128,9 +128,8 @@ tw_status_t tw_bucket_operation(tw_buckets_t *b, tw_bucket_t *bucket)
     status = (b->once ? tw_iallreduce : tw_allreduce_init)(
         b->comm, TW_IN_PLACE, bucket->base, bucket->count, b->reduction, &how, &bucket->plan);
     if (status != TW_OK) {
-        TW_ERROR(&b->comm->log, "tw_buckets_create: tensor '%s' (%zu elements, %s): %s",
-                 first->name, bucket->count,
-                 bucket->codec != NULL ? tw_codec_spec(bucket->codec) : "fp32",
+        TW_ERROR(&b->comm->log, "buckets: tensor '%s' (%zu elements, %s): %s", first->name,
+                 bucket->count, bucket->codec != NULL ? tw_codec_spec(bucket->codec) : "fp32",
                  tw_status_text(status));
     }
     return status;
