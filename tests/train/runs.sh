@@ -46,7 +46,7 @@ one_line_per_epoch() {
     # shellcheck disable=SC2086
     train 2 $small --epochs 3 || return 1
     same "$(grep -cE '^epoch +[123]/3 .* test error .* top-5 .* images/s(  [0-9]+ (s|min) left)?$' "$scratch/out")" 3 &&
-        ! awk '/^epoch/ && length > 100' "$scratch/out" | grep .
+        ! awk '/^epoch/ && length > 100' "$scratch/out" | grep . || return 1
     ! grep -q $'\r' "$scratch/out"
 }
 
