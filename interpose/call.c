@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "interpose/call.h"
-#include "interpose/device.h"
+#include "interpose/mpi/device.h"
 #include "interpose/next.h"
 #include "interpose/state.h"
-#include "interpose/recording.h"
-#include "interpose/verify.h"
+#include "interpose/record/recording.h"
+#include "interpose/mpi/verify.h"
 #include "runtime/base/clock.h"
 #include "runtime/transport/link/mpi_type.h"
 

@@ -14,12 +14,12 @@
 #include <thinwire/codec.h>
 
 #include "interpose/choice.h"
-#include "interpose/comms.h"
-#include "interpose/late.h"
-#include "interpose/python.h"
-#include "interpose/records.h"
+#include "interpose/mpi/comms.h"
+#include "interpose/mpi/late.h"
+#include "interpose/report/python.h"
+#include "interpose/report/records.h"
 #include "interpose/state.h"
-#include "interpose/types.h"
+#include "interpose/mpi/types.h"
 
 typedef struct tw_call {
     const void              *site;

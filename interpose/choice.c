@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "interpose/choice.h"
-#include "interpose/records.h"
+#include "interpose/report/records.h"
 #include "interpose/state.h"
 
 static tw_choice_t *tw_choices;

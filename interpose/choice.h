@@ -7,7 +7,7 @@
 #include <thinwire/codec.h>
 
 #include "interpose/state.h"
-#include "interpose/types.h"
+#include "interpose/mpi/types.h"
 #include "runtime/policy/rules.h"
 
 /* A codec in use: one object per spec and type, made once, kept until the end. */

@@ -21,7 +21,7 @@
 #include "interpose/finish.h"
 #include "interpose/next.h"
 #include "interpose/state.h"
-#include "interpose/recording.h"
+#include "interpose/record/recording.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/beside.h"
 

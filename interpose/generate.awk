@@ -12,15 +12,15 @@ BEGIN {
     FS = " *[|] *"
     print "/* Made by interpose/generate.awk from interpose/calls.table. */"
     if (out == "next.h") {
-        print "#ifndef TW_INTERPOSE_NEXT_H\n#define TW_INTERPOSE_NEXT_H\n\n#include <stddef.h>\n\n#include \"interpose/late.h\"\n"
+        print "#ifndef TW_INTERPOSE_NEXT_H\n#define TW_INTERPOSE_NEXT_H\n\n#include <stddef.h>\n\n#include \"interpose/mpi/late.h\"\n"
         print "typedef struct tw_next {"
     } else if (out == "next.c") {
         print "#include \"config.h\"\n\n#include \"interpose/next.h\"\n\ntw_next_t tw_next;\n"
         print "void tw_next_bind(void)\n{"
     } else if (out == "handlers.h") {
-        print "#ifndef TW_INTERPOSE_HANDLERS_H\n#define TW_INTERPOSE_HANDLERS_H\n\n#include \"interpose/late.h\"\n"
+        print "#ifndef TW_INTERPOSE_HANDLERS_H\n#define TW_INTERPOSE_HANDLERS_H\n\n#include \"interpose/mpi/late.h\"\n"
     } else if (out == "wrap_c.c" || out == "wrap_f.c") {
-        print "#include \"config.h\"\n\n#include \"interpose/wrap.h\"\n"
+        print "#include \"config.h\"\n\n#include \"interpose/mpi/wrap.h\"\n"
     } else {
         print "generate.awk: unknown output '" out "'" >"/dev/stderr"
         exit 2

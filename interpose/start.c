@@ -7,16 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "interpose/comms.h"
-#include "interpose/device.h"
+#include "interpose/mpi/comms.h"
+#include "interpose/mpi/device.h"
 #include "interpose/finish.h"
 #include "interpose/next.h"
-#include "interpose/pending.h"
-#include "interpose/python.h"
+#include "interpose/mpi/pending.h"
+#include "interpose/report/python.h"
 #include "interpose/state.h"
-#include "interpose/recording.h"
-#include "interpose/two_stage.h"
-#include "interpose/types.h"
+#include "interpose/record/recording.h"
+#include "interpose/mpi/two_stage.h"
+#include "interpose/mpi/types.h"
 #include "runtime/base/clock.h"
 
 #define TW_POOL_GETS 256 /* buffers asked for, until memory that they could not use goes back */

@@ -10,7 +10,7 @@
 
 #include <thinwire/codec.h>
 
-#include "interpose/late.h"
+#include "interpose/mpi/late.h"
 #include "runtime/base/context.h"
 #include "runtime/base/pool.h"
 #include "runtime/policy/drop_in.h"

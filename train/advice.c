@@ -11,7 +11,7 @@
 #include <jansson.h>
 
 #include "train/advice.h"
-#include "train/agree.h"
+#include "train/base/agree.h"
 
 #define BATCH_MOST 1e6 /* as --batch */
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/agree.h"
+#include "train/base/agree.h"
 #include "train/calibration.h"
 
 struct tw_calibration {

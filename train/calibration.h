@@ -16,8 +16,8 @@
 
 #include "command/problem.h"
 #include "train/codecs.h"
-#include "train/evaluations.h"
-#include "train/masters.h"
+#include "train/report/evaluations.h"
+#include "train/step/masters.h"
 #include "train/model/params.h"
 
 typedef struct tw_calibration tw_calibration_t;

@@ -7,7 +7,7 @@
 #include <thinwire/thinwire.h>
 
 #include "command/problem.h"
-#include "train/weight_codec.h"
+#include "train/step/weight_codec.h"
 
 /* Gradients of layers that every rank has; activations in the forward pass; their gradients in the
  * backward pass; weights with owners. */

@@ -9,12 +9,12 @@
 
 #include "command/json.h"
 #include "command/watch.h"
-#include "train/agree.h"
-#include "train/hash.h"
+#include "train/base/agree.h"
+#include "train/base/hash.h"
 #include "train/loading.h"
 #include "train/loop.h"
-#include "train/report.h"
-#include "train/share.h"
+#include "train/report/report.h"
+#include "train/base/share.h"
 #include "train/sheet.h"
 
 enum { SHOWN = 64 }; /* images of a sheet */

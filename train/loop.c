@@ -8,11 +8,11 @@
 
 #include "command/file.h"
 #include "command/watch.h"
-#include "train/agree.h"
-#include "train/checkpoint.h"
+#include "train/base/agree.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/loop_inside.h"
-#include "train/report.h"
-#include "train/step.h"
+#include "train/report/report.h"
+#include "train/step/step.h"
 
 static int epoch_is_over(const tw_training_t *t)
 {

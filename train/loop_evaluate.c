@@ -7,9 +7,9 @@
 #include <stdio.h>
 
 #include "command/watch.h"
-#include "train/agree.h"
+#include "train/base/agree.h"
 #include "train/loop_inside.h"
-#include "train/step.h"
+#include "train/step/step.h"
 
 /* Fractions of the test images that the network gets wrong, by its first answer and by its first
  * five. All ranks take part in all batches: they hold the dense layers together. */

@@ -17,14 +17,14 @@
 #include <thinwire/thinwire.h>
 
 #include "command/level.h"
-#include "train/agree.h"
-#include "train/hash.h"
+#include "train/base/agree.h"
+#include "train/base/hash.h"
 #include "train/loading.h"
 #include "train/loop.h"
 #include "train/model/network.h"
 #include "train/advice.h"
-#include "train/pack_command.h"
-#include "train/report.h"
+#include "train/pack/pack_command.h"
+#include "train/report/report.h"
 
 enum { EXIT_USAGE = 2 };
 

@@ -7,7 +7,7 @@
 #include "command/problem.h"
 #include "train/model/network.h"
 #include "train/options.h"
-#include "train/schedule.h"
+#include "train/model/schedule.h"
 
 /* The trunk is updated by whole batches, split dense layers by the passes of an update period (S4,
  * section 4.2), so a scaling rule for the batch size gives them different rates. */

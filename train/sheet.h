@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "command/problem.h"
-#include "train/shape.h"
+#include "train/base/shape.h"
 
 /** Write n images in rows, each with its label as a number below it. Values are scaled from the
  * minimum of all, black, to the maximum. Of images with 2 or more than 3 planes only the first

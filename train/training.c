@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/agree.h"
-#include "train/checkpoint.h"
+#include "train/base/agree.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/device.h"
-#include "train/hash.h"
-#include "train/learning.h"
-#include "train/step.h"
+#include "train/base/hash.h"
+#include "train/feed/learning.h"
+#include "train/step/step.h"
 #include "train/training_inside.h"
 
 /* Rank 0 reads the model, so that a file need not be everywhere, and tells the others. */

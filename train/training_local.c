@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "command/file.h"
-#include "train/hash.h"
+#include "train/base/hash.h"
 #include "train/training_inside.h"
 
 /* What the command line leaves open the model says. */

@@ -28,7 +28,7 @@ END
 }
 
 # objects: "FILE SYMBOL TYPE" of all objects whose source is there. The transport's second ones, for the drop-in,
-# take MPI's handles from its table (interpose/late.h).
+# take MPI's handles from its table (interpose/mpi/late.h).
 objects() {
     find runtime interpose train tools scaling simulation command -name '*.o' -print0 | xargs -0 nm -A -P | awk '
         /^runtime.*preload/ { next }

@@ -11,8 +11,8 @@
 #include <mpi.h>
 
 #include "tests/fuzz/target.h"
-#include "train/checkpoint.h"
-#include "train/hash.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/base/hash.h"
 
 #define ORDER UINT64_C(0x0102030405060708) /* where the sum begins */
 

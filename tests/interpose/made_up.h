@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "interpose/records.h"
+#include "interpose/report/records.h"
 
 /* 4 ranks, all heard, 12.5 s. */
 tw_report_about_t about_job(const char *codec);

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "interpose/fold.h"
-#include "interpose/records.h"
-#include "interpose/recording_text.h"
-#include "interpose/recording_words.h"
+#include "interpose/record/fold.h"
+#include "interpose/report/records.h"
+#include "interpose/record/recording_text.h"
+#include "interpose/record/recording_words.h"
 #include "scaling/workload.h"
 #include "tests/suite.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/records.h"
+#include "interpose/report/records.h"
 #include "tests/suite.h"
 
 static test_random_t random_numbers; /* set before the first test, so equal in all */

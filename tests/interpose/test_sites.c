@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "interpose/addr2line.h"
-#include "interpose/names.h"
-#include "interpose/records.h"
+#include "interpose/report/addr2line.h"
+#include "interpose/report/names.h"
+#include "interpose/report/records.h"
 #include "runtime/base/clock.h"
 #include "tests/suite.h"
 

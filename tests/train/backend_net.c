@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "tests/train/backend_net.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 uint64_t net_seed(void)
 {

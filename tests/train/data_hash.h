@@ -4,7 +4,7 @@
 #ifndef TW_TESTS_DATA_HASH_H
 #define TW_TESTS_DATA_HASH_H
 
-#include "train/hash.h"
+#include "train/base/hash.h"
 #include "train/input/data.h"
 
 static inline uint64_t data_hash(const tw_data_t *data)

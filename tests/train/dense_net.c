@@ -10,7 +10,7 @@
 
 #include "tests/train/dense_net.h"
 #include "tests/train/reference.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 enum { LAYERS_MAX = 16 };
 

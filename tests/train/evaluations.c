@@ -11,7 +11,7 @@
 #include "tests/mpi/harness.h"
 #include "tests/train/hybrid_net.h"
 #include "tests/train/runs.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 static tw_train_options_t options_of(const char *scheme, const char *data, const char *more)
 {

@@ -12,7 +12,7 @@
 #include "tests/mpi/harness.h"
 #include "tests/train/hybrid_net.h"
 #include "train/loop.h"
-#include "train/step.h"
+#include "train/step/step.h"
 
 /* Biases are summed exactly whatever their number, weights within what the codec loses. */
 static void biases_travel_exactly(void)

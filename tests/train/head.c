@@ -11,7 +11,7 @@
 
 #include "tests/mpi/harness.h"
 #include "tests/train/split.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 /* ---- the same as on one rank ----------------------------------------------------------------- */
 

@@ -13,10 +13,10 @@
 
 #include "tests/mpi/harness.h"
 #include "tests/train/hybrid_net.h"
-#include "train/checkpoint.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/loop.h"
-#include "train/random.h"
-#include "train/step.h"
+#include "train/base/random.h"
+#include "train/step/step.h"
 
 enum { STEPS = 20, PERMUTATIONS = 4 };
 

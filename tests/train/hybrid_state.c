@@ -15,8 +15,8 @@
 #include "tests/mpi/harness.h"
 #include "tests/train/hybrid_net.h"
 #include "tests/train/runs.h"
-#include "train/checkpoint.h"
-#include "train/hash.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/base/hash.h"
 #include "train/loop.h"
 
 #define BATCH 31u /* of 120 images: uneven shares, and a last batch of 27 */

@@ -13,7 +13,7 @@
 #include "tests/mpi/harness.h"
 #include "tests/train/hybrid_net.h"
 #include "tests/train/runs.h"
-#include "train/report.h"
+#include "train/report/report.h"
 
 #define BATCH 31u /* of 120 images: uneven shares, and a last batch of 27; 4 steps an epoch */
 

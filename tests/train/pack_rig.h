@@ -5,7 +5,7 @@
 #define TW_TESTS_TRAIN_PACK_RIG_H
 
 #include "tests/train/source_rig.h"
-#include "train/pack.h"
+#include "train/pack/pack.h"
 
 /* Some batches of pixels, in a map that has to grow. */
 #define PACK_MANY "random:32x32x3,10,n=2500,test=300"

@@ -9,7 +9,7 @@
 
 #include "tests/train/pipeline_rig.h"
 #include "train/input/prepare.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 static uint8_t pixels[IMAGES][C * H * W];
 

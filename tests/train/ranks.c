@@ -12,7 +12,7 @@
 #include "tests/mpi/harness.h"
 #include "tests/train/hybrid_net.h"
 #include "tests/train/runs.h"
-#include "train/checkpoint.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/loop.h"
 
 static char scratch[512];

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "train/compute/kernels_inline.h"
-#include "train/random.h"
+#include "train/base/random.h"
 #include "tests/train/reference.h"
 
 /* Index in [n][c][h][w]. */

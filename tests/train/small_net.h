@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "train/model/network.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 /* Three residual blocks: the shortcut as it is, subsampled with new channels (option A), and by a
  * projection, whose two normalisations are independent. */

@@ -15,7 +15,7 @@
 #include "thinwire/thinwire.h"
 #include "tests/suite.h"
 #include "tests/train/backend_net.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 /* ---- comparing ---- */
 

@@ -14,7 +14,7 @@
 
 #include "tests/suite.h"
 #include "train/input/data.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 enum { PIXELS = 3072, RECORD = 1 + PIXELS, TRAIN = 5, TEST = 2 };
 

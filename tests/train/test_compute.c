@@ -11,7 +11,7 @@
 #include "tests/suite.h"
 #include "train/compute/kernels.h"
 #include "train/compute/units.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 START_TEST(exp_is_close)
 {

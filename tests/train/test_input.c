@@ -14,7 +14,7 @@
 #include "tests/train/data_hash.h"
 #include "train/input/readers.h"
 #include "train/input/source.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 enum { IMAGES = 5, PIXELS = 784, CLASSES = 10 };
 

@@ -13,13 +13,13 @@
 
 #include "command/file.h"
 #include "tests/suite.h"
-#include "train/agree.h"
-#include "train/feed.h"
-#include "train/hash.h"
+#include "train/base/agree.h"
+#include "train/feed/feed.h"
+#include "train/base/hash.h"
 #include "train/loop.h"
 #include "train/options.h"
-#include "train/random.h"
-#include "train/step.h"
+#include "train/base/random.h"
+#include "train/step/step.h"
 
 /* ---- options ------------------------------------------------------------------------------- */
 

@@ -15,7 +15,7 @@
 #include "tests/suite.h"
 #include "tests/train/source_rig.h"
 #include "train/input/record.h"
-#include "train/pack.h"
+#include "train/pack/pack.h"
 
 static tw_source_t  source;
 static tw_problem_t problem;

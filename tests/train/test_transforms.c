@@ -14,7 +14,7 @@
 #include "tests/suite.h"
 #include "tests/train/levels.h"
 #include "train/input/transforms.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 static tw_problem_t problem;
 

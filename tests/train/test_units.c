@@ -13,7 +13,7 @@
 #include "tests/train/dense_net.h"
 #include "tests/train/levels.h"
 #include "train/compute/product.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 /* ---- products ------------------------------------------------------------------------------- */
 

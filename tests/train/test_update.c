@@ -14,7 +14,7 @@
 #include "tests/train/levels.h"
 #include "train/compute/kernels.h"
 #include "train/compute/update.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 enum { N_MAX = 300 };
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "command/problem.h"
-#include "train/shape.h"
+#include "train/base/shape.h"
 
 typedef struct tw_set {
     size_t    n;

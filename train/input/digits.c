@@ -13,7 +13,7 @@
 
 #include "train/input/readers.h"
 #include "train/input/strokes.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 enum { SIDE = 28, PIECES = 5 };
 

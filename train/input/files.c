@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "runtime/base/bytes.h"
-#include "train/hash.h"
+#include "train/base/hash.h"
 #include "train/input/files.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 #define TW_PATH_MOST 4096u
 

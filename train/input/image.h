@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "train/shape.h"
+#include "train/base/shape.h"
 
 typedef enum tw_image_type { TW_IMAGE_FILE, TW_IMAGE_PIXELS, TW_IMAGE_FLOATS } tw_image_type_t;
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "train/input/readers.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 static void draw_pixels(uint8_t *pixels, size_t n, uint64_t key)
 {

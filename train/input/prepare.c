@@ -12,7 +12,7 @@
 
 #include "runtime/base/clock.h"
 #include "train/input/prepare.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 /* ---- broken images ------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "train/hash.h"
+#include "train/base/hash.h"
 #include "train/input/record.h"
 
 enum { PIXELS = 0, A_FILE = 1, FORMAT = 1 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * input/record.h - images in an LMDB database: keys, records and the header, byte by byte as
- * docs/image-records.md defines them. Written by train/pack.c, read by input/lmdb.c; the parsers
- * validate all input.
+ * docs/image-records.md defines them. Written by train/pack/pack.c, read by input/lmdb.c; the
+ * parsers validate all input.
  */
 #ifndef TW_INPUT_RECORD_H
 #define TW_INPUT_RECORD_H

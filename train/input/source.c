@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/hash.h"
+#include "train/base/hash.h"
 #include "train/input/sources.h"
 
 enum { SAMPLES = 16 }; /* images of a part that are hashed */

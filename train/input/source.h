@@ -14,7 +14,7 @@
 #include "command/problem.h"
 #include "train/input/buffer.h"
 #include "train/input/image.h"
-#include "train/shape.h"
+#include "train/base/shape.h"
 
 typedef enum tw_subset { TW_SUBSET_TRAIN, TW_SUBSET_TEST, TW_SUBSETS } tw_subset_t;
 

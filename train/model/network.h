@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 #include "command/problem.h"
-#include "train/shape.h"
+#include "train/base/shape.h"
 
 /* Limits of a file. */
 #define TW_NETWORK_LAYERS_MAX   1024u
@@ -108,7 +108,7 @@ typedef struct tw_network {
     double         rms_decay;
     double         max_norm; /* most length of the weights into a dense unit, 0: any         */
     uint64_t       batch, epochs;
-    char           schedule[128]; /* of the rate, see train/schedule.h; "": constant        */
+    char           schedule[128]; /* of the rate, see train/model/schedule.h; "": constant        */
     size_t         crop_pad;      /* images are cropped from ones with this border; 0: not    */
     int            mirror;        /* every second image is mirrored                           */
     float          mean, scale;   /* x = (pixel - mean) * scale, pixels 0 .. 255              */

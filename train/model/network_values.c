@@ -13,7 +13,7 @@
 #include <thinwire/context.h>
 
 #include "train/model/network_keys.h"
-#include "train/schedule.h"
+#include "train/model/schedule.h"
 
 int tw_reader_line(const config_setting_t *setting)
 {

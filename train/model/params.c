@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/hash.h"
+#include "train/base/hash.h"
 #include "train/model/params.h"
 
 /* Room before the gradients for the numbers that travel with them; keeps the alignment. */

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "train/model/params.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 /* ln x for x in (0, 1]: x = m 2^e with m in [1/2, 1), s = (m - c) / (m + c) with c = 1/sqrt 2, and
  * ln m = ln c + 2 (s + s^3/3 + ...); |s| < 0.172, so the terms to s^15 leave below 1e-13. */

@@ -14,7 +14,7 @@
 #include "tests/train/on_backend.h"
 #include "train/compute/dense.h"
 #include "train/compute/update.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 static void clean(void)
 {

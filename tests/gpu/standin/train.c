@@ -19,7 +19,7 @@
 #include "tests/mpi/harness.h"
 #include "tests/train/hybrid_net.h"
 #include "tests/train/runs.h"
-#include "train/checkpoint.h"
+#include "train/checkpoint/checkpoint.h"
 
 enum { STEPS = 20, ORDERS = 3, BATCH = 12 };
 

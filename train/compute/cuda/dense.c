@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "train/compute/cuda/dense.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 static tw_gpu_dense_t *of(tw_dense_t *dense)
 {

@@ -5,7 +5,7 @@
 #include "train/compute/cuda/device.h"
 #include "train/compute/kernels_inline.h"
 #include "train/model/network.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 #define DENSE_LANES ((unsigned)TW_TASK_LANES)
 #define DENSE_SUMS  (TW_TASK_THREADS / DENSE_LANES) /* of a thread block at a time */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "train/compute/cuda/cuda.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 /* ---- activation ---- */
 

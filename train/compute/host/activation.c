@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "train/compute/host/host.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 /* ---- activation ---- */
 

@@ -8,7 +8,7 @@
 
 #include "train/compute/host/dense.h"
 #include "train/compute/host/host.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 static size_t least(size_t a, size_t b)
 {

@@ -13,7 +13,7 @@
 
 #include "train/input/transforms.h"
 #include "train/input/transforms/settings.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 enum { BRIGHTNESS, CONTRAST, SATURATION, WAYS };
 

@@ -12,7 +12,7 @@
 
 #include "train/input/transforms.h"
 #include "train/input/transforms/settings.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 typedef enum tw_crop_place { RANDOM, CENTRE, FIVE, PLACES } tw_crop_place_t;
 

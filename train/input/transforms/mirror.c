@@ -8,7 +8,7 @@
 
 #include "train/input/transforms.h"
 #include "train/input/transforms/settings.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 typedef struct tw_mirror {
     int both;

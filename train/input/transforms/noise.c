@@ -11,7 +11,7 @@
 
 #include "train/input/transforms.h"
 #include "train/input/transforms/settings.h"
-#include "train/random.h"
+#include "train/base/random.h"
 
 enum { COMPONENTS = 3, UNIFORMS = 12 };
 

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * train/checkpoint/checkpoint_inside.h - the parts of checkpoint.c: the header, and the tensors.
+ */
+#ifndef TW_TRAIN_CHECKPOINT_INSIDE_H
+#define TW_TRAIN_CHECKPOINT_INSIDE_H
+
+#include <stdio.h>
+
+#include "train/checkpoint/checkpoint.h"
+
+typedef struct tw_checkpoint_header {
+    char     magic[8];
+    uint64_t order, format;
+    uint64_t epochs, step, evaluations, ranks;
+    double   seconds;
+    uint64_t seed, batch, data_hash, network_hash;
+    uint64_t update_period;
+    double   rate, momentum, decay;
+    double   adaptive[TW_ADAPTIVE_NUMBERS];
+    char model[64], codec[800], weights[200], scheme[24], scale[24], statistics[64], schedule[192];
+} tw_checkpoint_header_t;
+
+/* ---- the header (checkpoint_header.c) ------------------------------------------------------- */
+
+/** Fill the header that a checkpoint of this run would have now. */
+void tw_checkpoint_header_fill(const tw_training_t *t, tw_checkpoint_header_t *header);
+
+/** Open a checkpoint on one rank, read its header, and verify its format, its checksum, and that
+ * all settings that affect the run, except the number of ranks, match this run.
+ * @param [out] stream_p  positioned after the header; close it if not NULL, even after an error.
+ * @param [out] body_p    bytes of the file before the checksum. */
+int tw_checkpoint_open(const tw_training_t *t, const char *path, FILE **stream_p, uint64_t *body_p,
+                       tw_checkpoint_header_t *header, tw_problem_t *problem);
+
+/** Checksum of the first `bytes` bytes of a stream, which is then positioned after them. -1: read
+ * error. */
+int tw_checkpoint_sum(FILE *stream, uint64_t bytes, uint64_t *sum_p);
+
+/** Set the problem "--checkpoint PATH: HOW". @return -1. */
+int tw_checkpoint_damaged(const char *path, const char *how, tw_problem_t *problem);
+
+/* ---- the tensors (checkpoint_tensors.c) ----------------------------------------------------- */
+
+/** Read on rank 0 and broadcast; collective. *bad_p, on rank 0: end of file. */
+void tw_checkpoint_read_bcast(const tw_training_t *t, void *array, size_t bytes, FILE *stream,
+                              int *bad_p);
+
+/** Write values and momentum of all tensors, and running statistics. Collective; write errors are
+ * only in the stream's error flag. */
+int tw_checkpoint_write_tensors(tw_training_t *t, FILE *stream, tw_problem_t *problem);
+
+/** Read them: values to the parameters, momentum to its owner. Collective.
+ * @param [out] bad_p  on rank 0: end of file; the data read is then invalid. */
+int tw_checkpoint_read_tensors(tw_training_t *t, FILE *stream, int *bad_p, tw_problem_t *problem);
+
+#endif /* TW_TRAIN_CHECKPOINT_INSIDE_H */
