@@ -326,7 +326,7 @@ int main(int argc, char **argv)
         return code;
     }
     ctx = job_context(&job);
-    if (ctx == NULL || !report_begin(&report, &job, json)) {
+    if (ctx == NULL || report_begin(&report, &job, json) != 0) {
         tw_context_destroy(ctx);
         return EXIT_FAILED;
     }

@@ -206,7 +206,7 @@ static int run(const job_t *job, size_t min, size_t max, report_t *report)
     arena_t arena;
     int     well = 1;
 
-    if (!arena_create(&arena, job, max / sizeof(float), CODES(max / sizeof(float)))) {
+    if (arena_create(&arena, job, max / sizeof(float), CODES(max / sizeof(float))) != 0) {
         return 0;
     }
     rows_begin();
@@ -243,11 +243,11 @@ int main(int argc, char **argv)
     if (code != JOB_GO_ON) {
         return code;
     }
-    if (!measure_range(&min, &max, DEFAULT_MIN, DEFAULT_MAX, why, sizeof(why))) {
+    if (measure_range(&min, &max, DEFAULT_MIN, DEFAULT_MAX, why, sizeof(why)) != 0) {
         job_complain(&job, "other-codecs: %s", why);
         return EXIT_USAGE;
     }
-    if (!report_begin(&report, &job, json)) {
+    if (report_begin(&report, &job, json) != 0) {
         return EXIT_FAILED;
     }
     return report_end(&report, &job, run(&job, min, max, &report));

@@ -14,23 +14,23 @@ static int make_room(builder_t *b, void **list, size_t n, size_t *room, size_t s
     void        *larger;
 
     if (n < *room) {
-        return 1;
+        return 0;
     }
     larger = b->failed ? NULL : realloc(*list, more * size);
     if (larger == NULL) {
         b->failed = 1;
-        return 0;
+        return -1;
     }
     *list = larger;
     *room = more;
-    return 1;
+    return 0;
 }
 
 static void put(builder_t *b, item_t item)
 {
     workload_t *work = b->work;
 
-    if (make_room(b, (void **)&work->item, work->items, &b->item_room, sizeof(item))) {
+    if (make_room(b, (void **)&work->item, work->items, &b->item_room, sizeof(item)) == 0) {
         work->item[work->items++] = item;
     }
 }
@@ -70,7 +70,8 @@ size_t builder_exchange(builder_t *b, tw_operation_t operation, double count, co
     workload_t *work = b->work;
     exchange_t *x;
 
-    if (!make_room(b, (void **)&work->exchange, work->exchanges, &b->exchange_room, sizeof(*x))) {
+    if (make_room(b, (void **)&work->exchange, work->exchanges, &b->exchange_room, sizeof(*x)) !=
+        0) {
         return 0;
     }
     x  = &work->exchange[work->exchanges];

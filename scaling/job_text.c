@@ -153,7 +153,7 @@ static int look_through(const char *text, const char *path, char *why, size_t wh
     if (look.wrong != NULL) {
         snprintf(why, why_size, "%s:%d: %s", path, look.line, look.wrong);
     }
-    return look.wrong == NULL;
+    return look.wrong == NULL ? 0 : -1;
 }
 
 char *job_text_read(const char *path, char *why, size_t why_size)
@@ -161,20 +161,19 @@ char *job_text_read(const char *path, char *why, size_t why_size)
     FILE  *file   = fopen(path, "re");
     size_t length = 0;
     char  *text   = file != NULL ? read_file(file, &length) : NULL;
-    int    good   = text != NULL;
+    int    status = -1;
 
-    if (!good) {
+    if (text == NULL) {
         snprintf(why, why_size, "cannot read '%s': %s", path, strerror(errno));
     } else if (strlen(text) != length) {
         snprintf(why, why_size, "%s: it is no text, there is a NUL in it", path);
-        good = 0;
     } else {
-        good = look_through(text, path, why, why_size);
+        status = look_through(text, path, why, why_size);
     }
     if (file != NULL) {
         fclose(file);
     }
-    if (!good) {
+    if (status != 0) {
         free(text);
         text = NULL;
     }

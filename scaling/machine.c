@@ -18,8 +18,9 @@ static int read_network(parser_t *p, const config_setting_t *at, network_t *netw
     if (text == NULL) {
         return job_wrong(p, at, "network: accepted is a text, as for thinwire scale --network");
     }
-    return network_parse(network, text, strlen(text), why, sizeof(why)) ||
-           job_wrong(p, at, "%s", why + strspn(why, "-")); /* no option here */
+    return network_parse(network, text, strlen(text), why, sizeof(why)) == 0
+               ? 0
+               : job_wrong(p, at, "%s", why + strspn(why, "-")); /* no option here */
 }
 
 /* A number of that name, if there is one. */
@@ -27,7 +28,7 @@ static int rate(parser_t *p, const config_setting_t *root, const char *key, doub
 {
     const config_setting_t *at = config_setting_get_member(root, key);
 
-    return at == NULL || job_number(p, at, RATE_LEAST, RATE_MOST, value);
+    return at == NULL ? 0 : job_number(p, at, RATE_LEAST, RATE_MOST, value);
 }
 
 static int count(parser_t *p, const config_setting_t *root, const char *key, int *value)
@@ -35,11 +36,11 @@ static int count(parser_t *p, const config_setting_t *root, const char *key, int
     const config_setting_t *at     = config_setting_get_member(root, key);
     double                  number = *value;
 
-    if (at != NULL && !job_whole(p, at, WORKLOAD_RANKS, &number)) {
-        return 0;
+    if (at != NULL && job_whole(p, at, WORKLOAD_RANKS, &number) != 0) {
+        return -1;
     }
     *value = (int)number;
-    return 1;
+    return 0;
 }
 
 static int read_all(parser_t *p, const config_setting_t *root, void *into)
@@ -48,25 +49,27 @@ static int read_all(parser_t *p, const config_setting_t *root, void *into)
     const config_setting_t *name    = config_setting_get_member(root, "name"),
                            *network = config_setting_get_member(root, "network");
 
-    if (!job_only(p, root,
-                  "name, ranks, ranks_per_node, network, flops, convolution_flops, memory_rate, "
-                  "memory, codec_rate")) {
-        return 0;
+    if (job_only(p, root,
+                 "name, ranks, ranks_per_node, network, flops, convolution_flops, memory_rate, "
+                 "memory, codec_rate") != 0) {
+        return -1;
     }
     if (name == NULL || network == NULL || config_setting_get_member(root, "flops") == NULL) {
         return job_wrong(p, NULL, "it needs name, network and flops");
     }
     m->ranks = m->ranks_per_node = 1;
-    if (!job_word(p, name, m->name) || !read_network(p, network, &m->network) ||
-        !count(p, root, "ranks", &m->ranks) ||
-        !count(p, root, "ranks_per_node", &m->ranks_per_node) ||
-        !rate(p, root, "flops", &m->flops)) {
-        return 0;
+    if (job_word(p, name, m->name) != 0 || read_network(p, network, &m->network) != 0 ||
+        count(p, root, "ranks", &m->ranks) != 0 ||
+        count(p, root, "ranks_per_node", &m->ranks_per_node) != 0 ||
+        rate(p, root, "flops", &m->flops) != 0) {
+        return -1;
     }
     m->convolution_flops = m->flops;
-    return rate(p, root, "convolution_flops", &m->convolution_flops) &&
-           rate(p, root, "memory_rate", &m->memory_rate) && rate(p, root, "memory", &m->memory) &&
-           rate(p, root, "codec_rate", &m->codec_rate);
+    return rate(p, root, "convolution_flops", &m->convolution_flops) != 0 ||
+                   rate(p, root, "memory_rate", &m->memory_rate) != 0 ||
+                   rate(p, root, "memory", &m->memory) != 0
+               ? -1
+               : rate(p, root, "codec_rate", &m->codec_rate);
 }
 
 int machine_read(speeds_t *machine, const char *path, char *why, size_t why_size)

@@ -21,7 +21,7 @@ typedef struct speeds {
 } speeds_t;
 
 /** Read a file.
- * @return 1, or 0 with one line in why. */
+ * @return 0, or -1 with one line in why. */
 int machine_read(speeds_t *machine, const char *path, char *why, size_t why_size);
 
 #endif /* SCALING_MACHINE_H */

@@ -62,7 +62,7 @@ static int unknown(const char *text, size_t length, char *why, size_t why_size)
         used += (size_t)snprintf(why + used, why_size - used, "%s %s", k > 0 ? "," : "",
                                  presets[k].name);
     }
-    return 0;
+    return -1;
 }
 
 /* KEY=VALUE of n characters. */
@@ -80,10 +80,10 @@ static int set(network_t *network, const char *text, size_t n, char *why, size_t
                 !(value >= keys[k].least && value <= keys[k].most)) {
                 snprintf(why, why_size, "--network: '%.*s': accepted are numbers from %g to %g",
                          (int)n, text, keys[k].least, keys[k].most);
-                return 0;
+                return -1;
             }
             memcpy((char *)network + keys[k].at, &value, sizeof(value));
-            return 1;
+            return 0;
         }
     }
     used = (size_t)snprintf(why, why_size, "--network: '%.*s': accepted are", (int)n, text);
@@ -91,7 +91,7 @@ static int set(network_t *network, const char *text, size_t n, char *why, size_t
         used += (size_t)snprintf(why + used, why_size - used, "%s %s=N", k > 0 ? "," : "",
                                  keys[k].name);
     }
-    return 0;
+    return -1;
 }
 
 int network_parse(network_t *network, const char *text, size_t length, char *why, size_t why_size)
@@ -107,7 +107,7 @@ int network_parse(network_t *network, const char *text, size_t length, char *why
     if (length >= NETWORK_NAME) {
         snprintf(why, why_size, "--network '%.80s...': longer than %d characters", text,
                  NETWORK_NAME - 1);
-        return 0;
+        return -1;
     }
     if (k == PRESETS) {
         return unknown(text, name < 80 ? name : 80, why, why_size);
@@ -121,12 +121,12 @@ int network_parse(network_t *network, const char *text, size_t length, char *why
         const char  *next = memchr(word, ':', left);
         const size_t n    = next != NULL ? (size_t)(next - word) : left;
 
-        if (!set(network, word, n, why, why_size)) {
-            return 0;
+        if (set(network, word, n, why, why_size) != 0) {
+            return -1;
         }
         at += 1 + n;
     }
-    return 1;
+    return 0;
 }
 
 /* While all exchange with all, a node's traffic to the other groups goes through links of which

@@ -29,7 +29,7 @@ typedef struct network {
 const network_t *network_preset(size_t index);
 
 /** Read NAME[:KEY=VALUE...].
- * @return 1, or 0 with one line in why. */
+ * @return 0, or -1 with one line in why. */
 int network_parse(network_t *network, const char *text, size_t length, char *why, size_t why_size);
 
 /** Facts of so many ranks on it, `per_node` of them on a node. Codecs, engine and factors stay

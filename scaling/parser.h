@@ -28,11 +28,11 @@ typedef struct parser {
     size_t        why_size;
 } parser_t;
 
-/** One line, FILE:LINE: and the text. @return 0. */
+/** One line, FILE:LINE: and the text. @return -1. */
 __attribute__((format(printf, 3, 4))) int job_wrong(parser_t *p, const config_setting_t *at,
                                                     const char *format, ...);
 
-/* Values; @return 1, or 0 and job_wrong() has been called. */
+/* Values; @return 0, or -1 and job_wrong() has been called. */
 
 /** A number, whole or not. */
 int job_number(parser_t *p, const config_setting_t *at, double least, double most, double *value);
@@ -49,20 +49,21 @@ int job_flag(parser_t *p, const config_setting_t *at, int *value);
 int job_only(parser_t *p, const config_setting_t *group, const char *known);
 
 /** Read a file and hand its settings to `read`.
- * @return what that returns, or 0: the file cannot be read, or is no libconfig; one line in why. */
+ * @return what that returns, or -1 with one line in why: the file cannot be read, or is no
+ *         libconfig. */
 int parse_file(const char *path, int (*read)(parser_t *p, const config_setting_t *root, void *into),
                void *into, char *why, size_t why_size);
 
 #define COUNT_MOST 1e15 /* of elements */
 
-/* workload_exchanges.c; 1 is good, 0 not, with the problem set. */
+/* workload_exchanges.c; 0, or -1 and job_wrong() has been called, where nothing else is said. */
 
 /* Room for another element behind n in one of the lists. */
 int job_grow(parser_t *p, list_t which, void **list, size_t n, size_t size);
 int job_add_item(parser_t *p, const config_setting_t *at, item_t item);
 
-/* The exchange of a name; *index is set only if there is one. */
-int job_find(const parser_t *p, const char *name, size_t *index);
+/* Is there an exchange of that name? *index is set only if there is. */
+int job_has(const parser_t *p, const char *name, size_t *index);
 int job_add_exchange(parser_t *p, const exchange_t *x, size_t *index);
 
 /* Waited for, but not started so far. */

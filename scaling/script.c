@@ -26,10 +26,13 @@ int script_write(const script_t *script, FILE *file)
     head.item     = NULL;
     head.exchange = NULL;
     return fwrite(&head, sizeof(head), 1, file) == 1 &&
-           fwrite(script->item, sizeof(*script->item), script->items, file) == script->items &&
-           fwrite(script->exchange, sizeof(*script->exchange), script->exchanges, file) ==
-               script->exchanges &&
-           fwrite(&head.mark, sizeof(head.mark), 1, file) == 1 && fflush(file) == 0;
+                   fwrite(script->item, sizeof(*script->item), script->items, file) ==
+                       script->items &&
+                   fwrite(script->exchange, sizeof(*script->exchange), script->exchanges, file) ==
+                       script->exchanges &&
+                   fwrite(&head.mark, sizeof(head.mark), 1, file) == 1 && fflush(file) == 0
+               ? 0
+               : -1;
 }
 
 int script_read(script_t *script, FILE *file)
@@ -37,7 +40,7 @@ int script_read(script_t *script, FILE *file)
     uint64_t end = 0;
 
     if (fread(script, sizeof(*script), 1, file) != 1 || script->mark != MARK) {
-        return 0;
+        return -1;
     }
     script->item     = calloc(script->items + 1, sizeof(*script->item));
     script->exchange = calloc(script->exchanges + 1, sizeof(*script->exchange));
@@ -46,9 +49,9 @@ int script_read(script_t *script, FILE *file)
         fread(script->exchange, sizeof(*script->exchange), script->exchanges, file) ==
             script->exchanges &&
         fread(&end, sizeof(end), 1, file) == 1 && end == MARK) {
-        return 1;
+        return 0;
     }
     free(script->item);
     free(script->exchange);
-    return 0;
+    return -1;
 }

@@ -44,10 +44,10 @@ typedef struct script {
 /** Rounds of a loop inside so many others that are played; the rest is taken to be like them. */
 uint64_t script_rounds(int depth);
 
-/** @return 1, or 0 with errno. */
+/** @return 0, or -1 with errno. */
 int script_write(const script_t *script, FILE *file);
 
-/** @return 1 and two arrays that the caller frees, or 0: cut, or by another version. */
+/** @return 0 and two arrays that the caller frees, or -1: cut, or by another version. */
 int script_read(script_t *script, FILE *file);
 
 #endif /* SCALING_SCRIPT_H */

@@ -255,12 +255,12 @@ int step_time(const workload_t *work, const step_case_t *how, step_time_t *time,
     w.trip = calloc(work->exchanges + 1, sizeof(*w.trip));
     if (w.trip == NULL) {
         snprintf(why, why_size, "out of memory");
-        return 0;
+        return -1;
     }
     for (size_t i = 0; i < work->exchanges; i++) {
-        if (!step_trip(&work->exchange[i], how, &w.trip[i], why, why_size)) {
+        if (step_trip(&work->exchange[i], how, &w.trip[i], why, why_size) != 0) {
             free(w.trip);
-            return 0;
+            return -1;
         }
     }
     for (int k = 0; k < STEPS; k++) {
@@ -275,7 +275,7 @@ int step_time(const workload_t *work, const step_case_t *how, step_time_t *time,
         time->compute > (1.0 + 1e-6) * time->seconds) {
         snprintf(why, why_size,
                  "a step would take too long to be told: so long is what the job repeats");
-        return 0;
+        return -1;
     }
-    return 1;
+    return 0;
 }

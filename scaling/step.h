@@ -33,7 +33,7 @@ typedef struct step_exchange {
     tw_prediction_t prediction;
 } step_exchange_t;
 
-/** @return 1, or 0 with one line in why. */
+/** @return 0, or -1 with one line in why. */
 int step_exchange(const exchange_t *x, const step_case_t *how, step_exchange_t *found, char *why,
                   size_t why_size);
 
@@ -42,7 +42,7 @@ int step_exchange(const exchange_t *x, const step_case_t *how, step_exchange_t *
 double step_slower(const workload_t *work, const tw_facts_t *facts);
 
 /** A step once the program has run for a while: the third.
- * @return 1, or 0 with one line in why: no memory, or an exchange that the facts' codecs or
+ * @return 0, or -1 with one line in why: no memory, or an exchange that the facts' codecs or
  *         algorithms cannot serve. */
 int step_time(const workload_t *work, const step_case_t *how, step_time_t *time, char *why,
               size_t why_size);

@@ -132,9 +132,9 @@ static int exchange_as(const exchange_t *x, const step_case_t *how, step_exchang
                  spec, is_narrow(x) ? "" : " for ", is_narrow(x) ? "" : tw_dtype_name(x->dtype),
                  how->algorithm != NULL ? " by " : "", how->algorithm != NULL ? how->algorithm : "",
                  facts.ranks);
-        return 0;
+        return -1;
     }
-    return 1;
+    return 0;
 }
 
 /* Seconds in which the links carry so many bytes of every rank. */
@@ -190,10 +190,10 @@ int step_trip(const exchange_t *x, const step_case_t *how, trip_t *trip, char *w
 
     if (x->messages > 0) {
         messages_time(x, how, trip);
-        return 1;
-    }
-    if (!step_exchange(x, how, &found, why, why_size)) {
         return 0;
+    }
+    if (step_exchange(x, how, &found, why, why_size) != 0) {
+        return -1;
     }
     *trip = (trip_t){.seconds = found.prediction.seconds,
                      .links   = found.prediction.seconds,
@@ -212,5 +212,5 @@ int step_trip(const exchange_t *x, const step_case_t *how, trip_t *trip, char *w
     if (x->turns && found.ranks > 1) {
         trip->links = fmin(trip->seconds, fmax(carried(how->facts, trip->bytes), trip->busy));
     }
-    return 1;
+    return 0;
 }

@@ -18,7 +18,7 @@ typedef struct trip {
 } trip_t;
 
 /** Predict an exchange: all but begin, end, started and mark of *trip.
- * @return 1, or 0 with one line in why. */
+ * @return 0, or -1 with one line in why. */
 int step_trip(const exchange_t *x, const step_case_t *how, trip_t *trip, char *why,
               size_t why_size);
 

@@ -48,7 +48,7 @@ int scheme_parse(scheme_t *scheme, const char *text, size_t length, char *why, s
             if (strcmp(word, names[k]) == 0) {
                 scheme->kind  = (scheme_kind_t)k;
                 scheme->group = 0;
-                return 1;
+                return 0;
             }
         }
         if (strncmp(word, "group=", 6) == 0 && word[6] >= '1' && word[6] <= '9') {
@@ -57,14 +57,14 @@ int scheme_parse(scheme_t *scheme, const char *text, size_t length, char *why, s
             if (*end == '\0' && group <= WORKLOAD_RANKS) {
                 scheme->kind  = SCHEME_GROUP;
                 scheme->group = (int)group;
-                return 1;
+                return 0;
             }
         }
     }
     snprintf(why, why_size,
              "--scheme '%.*s': accepted are data, a, b, c and group=G, G from 1 to %d",
              length < 60 ? (int)length : 60, text, WORKLOAD_RANKS);
-    return 0;
+    return -1;
 }
 
 /* ---- gradients of what every rank has ------------------------------------------------------ */
@@ -429,7 +429,7 @@ int training_step(const workload_t *of, const scheme_t *scheme, int ranks, doubl
         snprintf(why, why_size,
                  "--scheme %s: '%s' has no dense layers at its end that could be split",
                  scheme->text, of->name);
-        return 0;
+        return -1;
     }
     if (scheme->kind == SCHEME_DATA || ranks == 1) {
         data_parallel(&b);
@@ -441,5 +441,5 @@ int training_step(const workload_t *of, const scheme_t *scheme, int ranks, doubl
         workload_free(work);
         snprintf(why, why_size, "out of memory");
     }
-    return !b.failed;
+    return b.failed ? -1 : 0;
 }

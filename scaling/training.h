@@ -20,7 +20,7 @@ typedef struct scheme {
 } scheme_t;
 
 /** Read data, a, b, c or group=G.
- * @return 1, or 0 with one line in why. */
+ * @return 0, or -1 with one line in why. */
 int scheme_parse(scheme_t *scheme, const char *text, size_t length, char *why, size_t why_size);
 
 /** The step of a training on so many ranks: its items take fixed times.
@@ -29,7 +29,7 @@ int scheme_parse(scheme_t *scheme, const char *text, size_t length, char *why, s
  *                the others as fp32
  * @param [out] work  name and ranks are those of *of, which must outlive it; release with
  *                    workload_free()
- * @return 1, or 0 with one line in why: out of memory, a scheme that cannot be. */
+ * @return 0, or -1 with one line in why: out of memory, a scheme that cannot be. */
 int training_step(const workload_t *of, const scheme_t *scheme, int ranks, double batch, int lossy,
                   workload_t *work, char *why, size_t why_size);
 

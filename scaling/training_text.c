@@ -21,15 +21,18 @@ static int optional(parser_t *p, const config_setting_t *group, const char *key,
 {
     const config_setting_t *at = config_setting_get_member(group, key);
 
-    return at == NULL || job_number(p, at, 0.0, most, value);
+    return at == NULL ? 0 : job_number(p, at, 0.0, most, value);
 }
 
 static int optional_whole(parser_t *p, const config_setting_t *group, const char *key,
                           double *value)
 {
-    return optional(p, group, key, VALUES_MOST, value) &&
-           (*value == floor(*value) || job_wrong(p, config_setting_get_member(group, key),
-                                                 "%s: accepted is a whole number", key));
+    if (optional(p, group, key, VALUES_MOST, value) != 0) {
+        return -1;
+    }
+    return *value == floor(*value) ? 0
+                                   : job_wrong(p, config_setting_get_member(group, key),
+                                               "%s: accepted is a whole number", key);
 }
 
 static int read_layer(parser_t *p, const config_setting_t *group, training_layer_t *layer)
@@ -42,20 +45,22 @@ static int read_layer(parser_t *p, const config_setting_t *group, training_layer
     }
     name = config_setting_get_member(group, "name");
     copy = config_setting_get_member(group, "copy");
-    if (!job_only(p, group, "name, weights, biases, units, channels, copy, forward, backward")) {
-        return 0;
+    if (job_only(p, group, "name, weights, biases, units, channels, copy, forward, backward") !=
+        0) {
+        return -1;
     }
     if (name == NULL) {
         return job_wrong(p, group, "a layer needs a name");
     }
-    if (!job_word(p, name, layer->name) || !optional_whole(p, group, "weights", &layer->weights) ||
-        !optional_whole(p, group, "biases", &layer->biases) ||
-        !optional_whole(p, group, "units", &layer->units) ||
-        !optional_whole(p, group, "channels", &layer->channels) ||
-        (copy != NULL && !job_word(p, copy, layer->copy)) ||
-        !optional(p, group, "forward", SECONDS_MOST, &layer->forward) ||
-        !optional(p, group, "backward", SECONDS_MOST, &layer->backward)) {
-        return 0;
+    if (job_word(p, name, layer->name) != 0 ||
+        optional_whole(p, group, "weights", &layer->weights) != 0 ||
+        optional_whole(p, group, "biases", &layer->biases) != 0 ||
+        optional_whole(p, group, "units", &layer->units) != 0 ||
+        optional_whole(p, group, "channels", &layer->channels) != 0 ||
+        (copy != NULL && job_word(p, copy, layer->copy) != 0) ||
+        optional(p, group, "forward", SECONDS_MOST, &layer->forward) != 0 ||
+        optional(p, group, "backward", SECONDS_MOST, &layer->backward) != 0) {
+        return -1;
     }
     if (copy != NULL && (p->work->training.owners == 0 || layer->weights == 0.0)) {
         return job_wrong(p, copy, "copy: accepted for weights that have owners");
@@ -64,7 +69,7 @@ static int read_layer(parser_t *p, const config_setting_t *group, training_layer
         return job_wrong(p, group, "'%s': a dense layer has at least as many weights as units",
                          layer->name);
     }
-    return 1;
+    return 0;
 }
 
 static int read_layers(parser_t *p, const config_setting_t *list)
@@ -82,14 +87,14 @@ static int read_layers(parser_t *p, const config_setting_t *list)
     }
     t->layers = n;
     for (size_t l = 0; l < n; l++) {
-        if (!read_layer(p, config_setting_get_elem(list, (unsigned)l), &t->layer[l])) {
-            return 0;
+        if (read_layer(p, config_setting_get_elem(list, (unsigned)l), &t->layer[l]) != 0) {
+            return -1;
         }
     }
     for (t->dense = n; t->dense > 0 && t->layer[t->dense - 1].units > 0.0;) {
         t->dense--;
     }
-    return 1;
+    return 0;
 }
 
 static int read_loss(parser_t *p, const config_setting_t *at, int *softmax)
@@ -97,8 +102,9 @@ static int read_loss(parser_t *p, const config_setting_t *at, int *softmax)
     const char *value = config_setting_get_string(at);
 
     *softmax = value != NULL && strcmp(value, "softmax") == 0;
-    return *softmax || (value != NULL && strcmp(value, "logistic") == 0) ||
-           job_wrong(p, at, "loss: accepted are softmax and logistic");
+    return *softmax || (value != NULL && strcmp(value, "logistic") == 0)
+               ? 0
+               : job_wrong(p, at, "loss: accepted are softmax and logistic");
 }
 
 const char *training_owners(int owners)
@@ -116,7 +122,7 @@ static int read_owners(parser_t *p, const config_setting_t *at, int *owners)
     for (int k = 0; value != NULL && training_owners(k) != NULL; k++) {
         if (strcmp(value, training_owners(k)) == 0) {
             *owners = k;
-            return 1;
+            return 0;
         }
     }
     return job_wrong(p, at, "owners: accepted are replicated, root and sharded");
@@ -127,9 +133,12 @@ static int read_of_owners(parser_t *p, const config_setting_t *group, const char
 {
     const config_setting_t *at = config_setting_get_member(group, key);
 
-    return at == NULL || (job_flag(p, at, flag) &&
-                          (!*flag || p->work->training.owners != 0 ||
-                           job_wrong(p, at, "%s: accepted for weights that have owners", key)));
+    if (at != NULL && job_flag(p, at, flag) != 0) {
+        return -1;
+    }
+    return at == NULL || !*flag || p->work->training.owners != 0
+               ? 0
+               : job_wrong(p, at, "%s: accepted for weights that have owners", key);
 }
 
 int training_read(parser_t *p, const config_setting_t *group)
@@ -146,19 +155,21 @@ int training_read(parser_t *p, const config_setting_t *group)
     if (!config_setting_is_group(group)) {
         return job_wrong(p, group, "training: accepted is a group: { key = value; ... }");
     }
-    if (!job_only(p, group, "batch, bucket, update, owners, norms, blocks, loss, layers")) {
-        return 0;
+    if (job_only(p, group, "batch, bucket, update, owners, norms, blocks, loss, layers") != 0) {
+        return -1;
     }
     if (batch == NULL || layers == NULL) {
         return job_wrong(p, group, "training: it needs batch and layers");
     }
-    return job_whole(p, batch, VALUES_MOST, &t->batch) &&
-           (bucket == NULL || job_whole(p, bucket, VALUES_MOST, &t->bucket)) &&
-           optional(p, group, "update", SECONDS_MOST, &t->update) &&
-           (owners == NULL || read_owners(p, owners, &t->owners)) &&
-           read_of_owners(p, group, "norms", &t->norms) &&
-           read_of_owners(p, group, "blocks", &t->blocks) &&
-           (loss == NULL || read_loss(p, loss, &t->softmax)) && read_layers(p, layers);
+    return job_whole(p, batch, VALUES_MOST, &t->batch) != 0 ||
+                   (bucket != NULL && job_whole(p, bucket, VALUES_MOST, &t->bucket) != 0) ||
+                   optional(p, group, "update", SECONDS_MOST, &t->update) != 0 ||
+                   (owners != NULL && read_owners(p, owners, &t->owners) != 0) ||
+                   read_of_owners(p, group, "norms", &t->norms) != 0 ||
+                   read_of_owners(p, group, "blocks", &t->blocks) != 0 ||
+                   (loss != NULL && read_loss(p, loss, &t->softmax) != 0)
+               ? -1
+               : read_layers(p, layers);
 }
 
 /* As libconfig reads it back. */

@@ -22,7 +22,7 @@ int job_wrong(parser_t *p, const config_setting_t *at, const char *format, ...)
     va_end(list);
     snprintf(p->why, p->why_size, "%s:%d: %s", p->path,
              at != NULL ? (int)config_setting_source_line(at) : 1, text);
-    return 0;
+    return -1;
 }
 
 /* A number, whole or not. */
@@ -43,14 +43,17 @@ int job_number(parser_t *p, const config_setting_t *at, double least, double mos
         return job_wrong(p, at, "%s: accepted is a number from %g to %g", config_setting_name(at),
                          least, most);
     }
-    return 1;
+    return 0;
 }
 
 int job_whole(parser_t *p, const config_setting_t *at, double most, double *value)
 {
-    return job_number(p, at, 1.0, most, value) &&
-           (*value == floor(*value) ||
-            job_wrong(p, at, "%s: accepted is a whole number", config_setting_name(at)));
+    if (job_number(p, at, 1.0, most, value) != 0) {
+        return -1;
+    }
+    return *value == floor(*value)
+               ? 0
+               : job_wrong(p, at, "%s: accepted is a whole number", config_setting_name(at));
 }
 
 /* A name stays on its line wherever it is printed. */
@@ -71,14 +74,15 @@ int job_word(parser_t *p, const config_setting_t *at, char *text)
                          config_setting_name(at), WORKLOAD_NAME - 1);
     }
     strcpy(text, value);
-    return 1;
+    return 0;
 }
 
 int job_flag(parser_t *p, const config_setting_t *at, int *value)
 {
     *value = config_setting_get_bool(at);
-    return config_setting_type(at) == CONFIG_TYPE_BOOL ||
-           job_wrong(p, at, "%s: accepted is true or false", config_setting_name(at));
+    return config_setting_type(at) == CONFIG_TYPE_BOOL
+               ? 0
+               : job_wrong(p, at, "%s: accepted is true or false", config_setting_name(at));
 }
 
 /* Every key of a group is among the words of `known`. */
@@ -99,7 +103,7 @@ int job_only(parser_t *p, const config_setting_t *group, const char *known)
             return job_wrong(p, one, "'%.60s' is no key here; accepted are %s", name, known);
         }
     }
-    return 1;
+    return 0;
 }
 
 int parse_file(const char *path, int (*read)(parser_t *p, const config_setting_t *root, void *into),
@@ -108,14 +112,14 @@ int parse_file(const char *path, int (*read)(parser_t *p, const config_setting_t
     parser_t p    = {.path = path, .why = why, .why_size = why_size};
     char    *text = job_text_read(path, why, why_size);
     config_t config;
-    int      good = 0;
+    int      status = -1;
 
     if (text == NULL) {
-        return 0;
+        return -1;
     }
     config_init(&config);
     if (config_read_string(&config, text) == CONFIG_TRUE) {
-        good = read(&p, config_root_setting(&config), into);
+        status = read(&p, config_root_setting(&config), into);
     } else {
         snprintf(why, why_size, "%s:%d: %s", path, config_error_line(&config),
                  config_error_text(&config) != NULL ? config_error_text(&config)
@@ -125,5 +129,5 @@ int parse_file(const char *path, int (*read)(parser_t *p, const config_setting_t
     free(text);
     free(p.slot);
     free(p.early);
-    return good;
+    return status;
 }

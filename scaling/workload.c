@@ -30,11 +30,11 @@ static int read_compute(parser_t *p, const config_setting_t *group, const config
     item_t item                   = {.kind = ITEM_COMPUTE};
     int    is = 0, rests = 0;
 
-    if (!job_only(p, group, "compute, fixed, idle, name") ||
-        (idle != NULL && !job_flag(p, idle, &rests)) ||
-        !job_number(p, what, 0.0, SECONDS_MOST, &item.seconds) ||
-        (fixed != NULL && !job_flag(p, fixed, &is))) {
-        return 0;
+    if (job_only(p, group, "compute, fixed, idle, name") != 0 ||
+        (idle != NULL && job_flag(p, idle, &rests) != 0) ||
+        job_number(p, what, 0.0, SECONDS_MOST, &item.seconds) != 0 ||
+        (fixed != NULL && job_flag(p, fixed, &is) != 0)) {
+        return -1;
     }
     item.kind = rests ? ITEM_IDLE : is ? ITEM_FIXED : ITEM_COMPUTE;
     return job_add_item(p, group, item);
@@ -46,13 +46,13 @@ static int read_wait(parser_t *p, const config_setting_t *group, const config_se
     exchange_t x = {.operation = (tw_operation_t)TW_OPERATIONS};
     size_t     index;
 
-    if (!job_only(p, group, "wait") || !job_word(p, what, x.name)) {
-        return 0;
+    if (job_only(p, group, "wait") != 0 || job_word(p, what, x.name) != 0) {
+        return -1;
     }
-    if (!job_find(p, x.name, &index)) {
-        if (!job_add_exchange(p, &x, &index) ||
-            !job_grow(p, LIST_EARLY, (void **)&p->early, p->earlies, sizeof(*p->early))) {
-            return 0;
+    if (!job_has(p, x.name, &index)) {
+        if (job_add_exchange(p, &x, &index) != 0 ||
+            job_grow(p, LIST_EARLY, (void **)&p->early, p->earlies, sizeof(*p->early)) != 0) {
+            return -1;
         }
         p->early[p->earlies++] = (early_wait_t){index, what};
     }
@@ -66,8 +66,8 @@ static int read_repeat(parser_t *p, const config_setting_t *group, const config_
     const size_t            begin = p->work->items;
     double                  times;
 
-    if (!job_only(p, group, "repeat, step") || !job_whole(p, what, TIMES_MOST, &times)) {
-        return 0;
+    if (job_only(p, group, "repeat, step") != 0 || job_whole(p, what, TIMES_MOST, &times) != 0) {
+        return -1;
     }
     if (step == NULL) {
         return job_wrong(p, group, "repeat: it needs a step = ( ... )");
@@ -75,9 +75,9 @@ static int read_repeat(parser_t *p, const config_setting_t *group, const config_
     if (depth == WORKLOAD_NESTED) {
         return job_wrong(p, group, "repeat: nested more than %d deep", WORKLOAD_NESTED);
     }
-    if (!job_add_item(p, group, (item_t){.kind = ITEM_REPEAT, .times = (uint64_t)times}) ||
-        !read_items(p, step, depth + 1)) {
-        return 0;
+    if (job_add_item(p, group, (item_t){.kind = ITEM_REPEAT, .times = (uint64_t)times}) != 0 ||
+        read_items(p, step, depth + 1) != 0) {
+        return -1;
     }
     p->work->item[begin].end = p->work->items;
     return job_add_item(p, group, (item_t){.kind = ITEM_END});
@@ -112,16 +112,16 @@ static int read_items(parser_t *p, const config_setting_t *list, int depth)
         return job_wrong(p, list, "step: accepted is a list: ( { ... }, { ... } )");
     }
     for (int i = 0; i < config_setting_length(list); i++) {
-        if (!read_item(p, config_setting_get_elem(list, (unsigned)i), depth)) {
-            return 0;
+        if (read_item(p, config_setting_get_elem(list, (unsigned)i), depth) != 0) {
+            return -1;
         }
     }
-    return 1;
+    return 0;
 }
 
 /* ---- the file ------------------------------------------------------------------------------ */
 
-static int all_started(parser_t *p)
+static int check_started(parser_t *p)
 {
     for (size_t i = 0; i < p->earlies; i++) {
         const exchange_t *x = &p->work->exchange[p->early[i].exchange];
@@ -130,7 +130,7 @@ static int all_started(parser_t *p)
             return job_wrong(p, p->early[i].at, "wait: nothing called '%s' is started", x->name);
         }
     }
-    return 1;
+    return 0;
 }
 
 /* What all exchanges of a program under thinwire run have in common. */
@@ -141,14 +141,14 @@ static int read_threshold(parser_t *p, const config_setting_t *at)
     if (p->work->training.layers > 0) {
         return job_wrong(p, at, "threshold: accepted is it beside step");
     }
-    if (!job_number(p, at, 0.0, COUNT_MOST, &threshold)) {
-        return 0;
+    if (job_number(p, at, 0.0, COUNT_MOST, &threshold) != 0) {
+        return -1;
     }
     for (size_t i = 0; i < p->work->exchanges; i++) {
         p->work->exchange[i].native    = 1;
         p->work->exchange[i].threshold = threshold;
     }
-    return 1;
+    return 0;
 }
 
 static int read_all(parser_t *p, const config_setting_t *root)
@@ -163,9 +163,10 @@ static int read_all(parser_t *p, const config_setting_t *root)
                            *training = config_setting_get_member(root, "training");
     double number_of                 = 0.0;
 
-    if (!job_only(p, root,
-                  "name, ranks, fixed_ranks, processor, codec_rate, threshold, step, training")) {
-        return 0;
+    if (job_only(p, root,
+                 "name, ranks, fixed_ranks, processor, codec_rate, threshold, step, training") !=
+        0) {
+        return -1;
     }
     if (step != NULL && training != NULL) {
         return job_wrong(p, training, "training: it has a step already; accepted is one of them");
@@ -173,21 +174,24 @@ static int read_all(parser_t *p, const config_setting_t *root)
     if (name == NULL || ranks == NULL || (step == NULL && training == NULL)) {
         return job_wrong(p, NULL, "it needs name, ranks and step (or training)");
     }
-    if (!job_word(p, name, p->work->name) || !job_whole(p, ranks, WORKLOAD_RANKS, &number_of) ||
-        (fixed != NULL && !job_flag(p, fixed, &p->work->fixed)) ||
-        (part != NULL && !job_number(p, part, PROCESSOR_LEAST, 1.0, &p->work->processor)) ||
-        (rate != NULL && !job_number(p, rate, RATE_LEAST, RATE_MOST, &p->work->codec_rate))) {
-        return 0;
+    if (job_word(p, name, p->work->name) != 0 ||
+        job_whole(p, ranks, WORKLOAD_RANKS, &number_of) != 0 ||
+        (fixed != NULL && job_flag(p, fixed, &p->work->fixed) != 0) ||
+        (part != NULL && job_number(p, part, PROCESSOR_LEAST, 1.0, &p->work->processor) != 0) ||
+        (rate != NULL && job_number(p, rate, RATE_LEAST, RATE_MOST, &p->work->codec_rate) != 0)) {
+        return -1;
     }
     p->work->ranks = (int)number_of;
     if (training != NULL) {
-        return training_read(p, training) && (least == NULL || read_threshold(p, least));
+        return training_read(p, training) != 0 || (least != NULL && read_threshold(p, least) != 0)
+                   ? -1
+                   : 0;
     }
-    if (!read_items(p, step, 0) || !all_started(p) ||
-        (least != NULL && !read_threshold(p, least))) {
-        return 0;
+    if (read_items(p, step, 0) != 0 || check_started(p) != 0 ||
+        (least != NULL && read_threshold(p, least) != 0)) {
+        return -1;
     }
-    return p->work->items > 0 || job_wrong(p, step, "step: it is empty");
+    return p->work->items > 0 ? 0 : job_wrong(p, step, "step: it is empty");
 }
 
 static int read_root(parser_t *p, const config_setting_t *root, void *into)
@@ -198,14 +202,12 @@ static int read_root(parser_t *p, const config_setting_t *root, void *into)
 
 int workload_read(workload_t *work, const char *path, char *why, size_t why_size)
 {
-    int good;
-
     *work = (workload_t){.ranks = 0};
-    good  = parse_file(path, read_root, work, why, why_size);
-    if (!good) {
+    if (parse_file(path, read_root, work, why, why_size) != 0) {
         workload_free(work);
+        return -1;
     }
-    return good;
+    return 0;
 }
 
 void workload_free(workload_t *work)

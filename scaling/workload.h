@@ -114,7 +114,7 @@ typedef struct workload {
 
 /** Read a file.
  * @param [out] why  one line, without the command's name, on failure.
- * @return 1, or 0 and nothing to release. */
+ * @return 0, or -1 and nothing to release. */
 int workload_read(workload_t *work, const char *path, char *why, size_t why_size);
 
 void workload_free(workload_t *work);

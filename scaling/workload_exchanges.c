@@ -22,7 +22,7 @@ int job_grow(parser_t *p, list_t which, void **list, size_t n, size_t size)
     void        *more;
 
     if (n < p->room[which]) {
-        return 1;
+        return 0;
     }
     more = realloc(*list, room * size);
     if (more == NULL) {
@@ -30,7 +30,7 @@ int job_grow(parser_t *p, list_t which, void **list, size_t n, size_t size)
     }
     *list          = more;
     p->room[which] = room;
-    return 1;
+    return 0;
 }
 
 int job_add_item(parser_t *p, const config_setting_t *at, item_t item)
@@ -41,11 +41,11 @@ int job_add_item(parser_t *p, const config_setting_t *at, item_t item)
         return job_wrong(p, at, "more than %d items; repeat folds those that are alike",
                          WORKLOAD_ITEMS);
     }
-    if (!job_grow(p, LIST_ITEMS, (void **)&work->item, work->items, sizeof(item))) {
-        return 0;
+    if (job_grow(p, LIST_ITEMS, (void **)&work->item, work->items, sizeof(item)) != 0) {
+        return -1;
     }
     work->item[work->items++] = item;
-    return 1;
+    return 0;
 }
 
 /* ---- collectives --------------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static int operation(parser_t *p, const config_setting_t *at, tw_operation_t *op
         used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", o > 0 ? ", " : "", name);
         if (value != NULL && strcmp(value, name) == 0) {
             *operation_p = (tw_operation_t)o;
-            return 1;
+            return 0;
         }
     }
     return job_wrong(p, at, "%s: accepted are %s", config_setting_name(at), all);
@@ -73,8 +73,9 @@ static int type_of(parser_t *p, const config_setting_t *at, exchange_t *x)
     const char *value = config_setting_get_string(at);
 
     x->plain = value != NULL && strcmp(value, "other") == 0;
-    return x->plain || (value != NULL && tw_dtype_named(value, &x->dtype)) ||
-           job_wrong(p, at, "type: accepted are float, double and other");
+    return x->plain || (value != NULL && tw_dtype_named(value, &x->dtype))
+               ? 0
+               : job_wrong(p, at, "type: accepted are float, double and other");
 }
 
 /* The slot of a name, or that where it would be. */
@@ -88,7 +89,7 @@ static size_t slot_of(const parser_t *p, const char *name)
     return at;
 }
 
-int job_find(const parser_t *p, const char *name, size_t *index)
+int job_has(const parser_t *p, const char *name, size_t *index)
 {
     const size_t at = p->slots > 0 ? p->slot[slot_of(p, name)] : 0;
 
@@ -101,7 +102,7 @@ static int add_slots(parser_t *p)
     const workload_t *work = p->work;
 
     if (2 * (work->exchanges + 1) <= p->slots) {
-        return 1;
+        return 0;
     }
     free(p->slot);
     p->slots = p->slots > 0 ? 2 * p->slots : 64;
@@ -113,7 +114,7 @@ static int add_slots(parser_t *p)
     for (size_t i = 0; i < work->exchanges; i++) {
         p->slot[slot_of(p, work->exchange[i].name)] = i + 1;
     }
-    return 1;
+    return 0;
 }
 
 /* An exchange of a name that is not there. */
@@ -121,14 +122,14 @@ int job_add_exchange(parser_t *p, const exchange_t *x, size_t *index)
 {
     workload_t *work = p->work;
 
-    if (!job_grow(p, LIST_EXCHANGES, (void **)&work->exchange, work->exchanges, sizeof(*x)) ||
-        !add_slots(p)) {
-        return 0;
+    if (job_grow(p, LIST_EXCHANGES, (void **)&work->exchange, work->exchanges, sizeof(*x)) != 0 ||
+        add_slots(p) != 0) {
+        return -1;
     }
     *index                       = work->exchanges++;
     work->exchange[*index]       = *x;
     p->slot[slot_of(p, x->name)] = work->exchanges;
-    return 1;
+    return 0;
 }
 
 /* Known by a wait alone so far. */
@@ -154,16 +155,16 @@ static int read_part(parser_t *p, const config_setting_t *group, exchange_t *x)
                            *stride = config_setting_get_member(group, "stride");
     double n = 0.0, step = 1.0;
 
-    if ((ranks != NULL && !job_whole(p, ranks, WORKLOAD_RANKS, &n)) ||
-        (stride != NULL && !job_whole(p, stride, WORKLOAD_RANKS, &step))) {
-        return 0;
+    if ((ranks != NULL && job_whole(p, ranks, WORKLOAD_RANKS, &n) != 0) ||
+        (stride != NULL && job_whole(p, stride, WORKLOAD_RANKS, &step) != 0)) {
+        return -1;
     }
     if (stride != NULL && ranks == NULL) {
         return job_wrong(p, stride, "stride: accepted is it beside ranks");
     }
     x->ranks  = (int)n;
     x->stride = (int)step;
-    return 1;
+    return 0;
 }
 
 /* to = [1, -1]; and part = [0.5, 0.5], without which they have as much each. */
@@ -192,12 +193,12 @@ static int read_neighbours(parser_t *p, const config_setting_t *to, const config
         if (offset <= -WORKLOAD_RANKS || offset >= WORKLOAD_RANKS || offset == 0) {
             return job_wrong(p, to, "to: %d is no offset of another rank", offset);
         }
-        if (part != NULL &&
-            !job_number(p, config_setting_get_elem(part, (unsigned)i), 0.0, 1.0, &x->to[i].part)) {
-            return 0;
+        if (part != NULL && job_number(p, config_setting_get_elem(part, (unsigned)i), 0.0, 1.0,
+                                       &x->to[i].part) != 0) {
+            return -1;
         }
     }
-    return 1;
+    return 0;
 }
 
 /* What a rank sends to its neighbours. */
@@ -208,16 +209,17 @@ static int read_messages(parser_t *p, const config_setting_t *group, exchange_t 
                            *count = config_setting_get_member(group, "count");
     double messages               = 1.0;
 
-    if (!job_only(p, group, "call, start, name, count, type, messages, to, part") ||
-        (type != NULL && !type_of(p, type, x)) ||
-        (sent != NULL && !job_whole(p, sent, 1e9, &messages)) ||
-        !read_neighbours(p, config_setting_get_member(group, "to"),
-                         config_setting_get_member(group, "part"), x)) {
-        return 0;
+    if (job_only(p, group, "call, start, name, count, type, messages, to, part") != 0 ||
+        (type != NULL && type_of(p, type, x) != 0) ||
+        (sent != NULL && job_whole(p, sent, 1e9, &messages) != 0) ||
+        read_neighbours(p, config_setting_get_member(group, "to"),
+                        config_setting_get_member(group, "part"), x) != 0) {
+        return -1;
     }
     x->messages = (int)messages;
-    return (count != NULL && job_number(p, count, 0.0, COUNT_MOST, &x->count)) ||
-           job_wrong(p, group, "messages: they need a count");
+    return count != NULL && job_number(p, count, 0.0, COUNT_MOST, &x->count) == 0
+               ? 0
+               : job_wrong(p, group, "messages: they need a count");
 }
 
 static int read_named(parser_t *p, const config_setting_t *group, const config_setting_t *what,
@@ -236,26 +238,27 @@ int job_exchange(parser_t *p, const config_setting_t *group, const config_settin
     exchange_t  x                  = {.part = 1.0};
 
     if (value != NULL && strcmp(value, "messages") == 0) {
-        if (read_messages(p, group, &x) && read_named(p, group, what, &x)) {
-            return 1;
+        if (read_messages(p, group, &x) == 0 && read_named(p, group, what, &x) == 0) {
+            return 0;
         }
         free(x.to);
-        return 0;
+        return -1;
     }
-    if (!job_only(p, group,
-                  calls ? "call, name, count, type, class, scales, ranks, stride"
-                        : "start, name, count, type, class, scales, ranks, stride") ||
-        !read_part(p, group, &x) || !operation(p, what, &x.operation) ||
-        (type != NULL && !type_of(p, type, &x)) ||
-        (class != NULL && !job_word(p, class, x.class)) ||
-        (scales != NULL && !job_flag(p, scales, &x.scales))) {
-        return 0;
+    if (job_only(p, group,
+                 calls ? "call, name, count, type, class, scales, ranks, stride"
+                       : "start, name, count, type, class, scales, ranks, stride") != 0 ||
+        read_part(p, group, &x) != 0 || operation(p, what, &x.operation) != 0 ||
+        (type != NULL && type_of(p, type, &x) != 0) ||
+        (class != NULL && job_word(p, class, x.class) != 0) ||
+        (scales != NULL && job_flag(p, scales, &x.scales) != 0)) {
+        return -1;
     }
     if (count == NULL || (name == NULL && !calls)) {
         return job_wrong(p, group, "%s: it needs a count%s", config_setting_name(what),
                          calls ? "" : " and a name, which a wait tells");
     }
-    return job_number(p, count, 0.0, COUNT_MOST, &x.count) && read_named(p, group, what, &x);
+    return job_number(p, count, 0.0, COUNT_MOST, &x.count) != 0 ? -1
+                                                                : read_named(p, group, what, &x);
 }
 
 /* Which goes into the workload, with what belongs to it. */
@@ -271,23 +274,23 @@ static int read_named(parser_t *p, const config_setting_t *group, const config_s
     if (name == NULL && !calls) {
         return job_wrong(p, group, "start: it needs a name, which a wait tells");
     }
-    if (name != NULL && !job_word(p, name, x.name)) {
-        return 0;
+    if (name != NULL && job_word(p, name, x.name) != 0) {
+        return -1;
     }
     made->to = NULL; /* it is the workload's, or freed below */
     if (name == NULL) {
         snprintf(x.name, sizeof(x.name), "%s %d", config_setting_get_string(what),
                  (int)config_setting_source_line(what));
         for (size_t k = work->exchanges;
-             job_find(p, x.name, &index) && !same(&work->exchange[index], &x); k++) {
+             job_has(p, x.name, &index) && !same(&work->exchange[index], &x); k++) {
             snprintf(x.name, sizeof(x.name), "%s %d (%zu)", config_setting_get_string(what),
                      (int)config_setting_source_line(what), k);
         }
     }
-    if (!job_find(p, x.name, &index)) {
-        if (!job_add_exchange(p, &x, &index)) {
+    if (!job_has(p, x.name, &index)) {
+        if (job_add_exchange(p, &x, &index) != 0) {
             free(x.to);
-            return 0;
+            return -1;
         }
     } else if (job_is_early(&work->exchange[index])) {
         work->exchange[index] = x;
@@ -299,6 +302,8 @@ static int read_named(parser_t *p, const config_setting_t *group, const config_s
             return job_wrong(p, group, "'%s' was something else before", x.name);
         }
     }
-    return job_add_item(p, group, (item_t){.kind = ITEM_START, .exchange = index}) &&
-           (!calls || job_add_item(p, group, (item_t){.kind = ITEM_WAIT, .exchange = index}));
+    if (job_add_item(p, group, (item_t){.kind = ITEM_START, .exchange = index}) != 0) {
+        return -1;
+    }
+    return calls ? job_add_item(p, group, (item_t){.kind = ITEM_WAIT, .exchange = index}) : 0;
 }

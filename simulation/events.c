@@ -204,5 +204,5 @@ int event_run(int ranks, void (*main)(int rank))
         sim.now = event.time;
         event.call(event.context, event.number);
     }
-    return sim.done == ranks;
+    return sim.done == ranks ? 0 : -1;
 }

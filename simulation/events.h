@@ -16,7 +16,8 @@ double event_now(void);
  * must not wait. */
 void event_at(double time, event_call_t *call, void *context, uint64_t number);
 
-/** Run main(rank) for all ranks, from time 0 on. @return 1; 0: some wait, and nothing will come. */
+/** Run main(rank) for all ranks, from time 0 on. @return 0, or -1: some wait, and nothing will
+ * come. */
 int event_run(int ranks, void (*main)(int rank));
 
 /* ---- of the rank that runs ------------------------------------------------------------------- */

@@ -46,7 +46,7 @@ __attribute__((visibility("default"))) int main(int argc, char **argv)
     }
     if (script.ranks == 0) {
         file = fopen(argv[1], "rb");
-        if (file == NULL || !script_read(&script, file)) {
+        if (file == NULL || script_read(&script, file) != 0) {
             world_fail("no script of this version; thinwire scale --simulate starts this");
         }
         fclose(file);

@@ -59,12 +59,13 @@ static int isa_present(tw_context_t *ctx, const char *isa)
     return present;
 }
 
-static int well_done(const job_t *job, const char *what, size_t bytes, tw_status_t status)
+static int check_status(const job_t *job, const char *what, size_t bytes, tw_status_t status)
 {
-    if (status != TW_OK) {
-        job_complain(job, "%s at %zu bytes: %s", what, bytes, tw_status_text(status));
+    if (status == TW_OK) {
+        return 0;
     }
-    return status == TW_OK;
+    job_complain(job, "%s at %zu bytes: %s", what, bytes, tw_status_text(status));
+    return -1;
 }
 
 static int bench_codec(const specs_t *specs, size_t i, const codec_arguments_t *a, int threads,
@@ -76,14 +77,14 @@ static int bench_codec(const specs_t *specs, size_t i, const codec_arguments_t *
         tw_status_t     status =
             bench_kernels(arena, specs->codec[i], key.isa, bytes / sizeof(float), threads, &result);
 
-        if (!well_done(job, key.codec, bytes, status)) {
-            return 0;
+        if (check_status(job, key.codec, bytes, status) != 0) {
+            return -1;
         }
         for (int o = BENCH_ENCODE; o <= BENCH_ENCODE_FEEDBACK; o++) {
             rows_add(rows, &key, (kernel_operation_t)o, &result);
         }
     }
-    return 1;
+    return 0;
 }
 
 /* What has no codec, by any codec: its kernels may use what all of them may. */
@@ -94,8 +95,8 @@ static int bench_no_codec(const tw_codec_t *codec, const char *isa, const codec_
         codec_result_t result = {0};
         tw_status_t status = bench_sums(arena, codec, isa, bytes / sizeof(float), threads, &result);
 
-        if (!well_done(job, "values", bytes, status)) {
-            return 0;
+        if (check_status(job, "values", bytes, status) != 0) {
+            return -1;
         }
         for (int o = BENCH_ABSMAX; o <= BENCH_SQUARE_SUM; o++) {
             const kernel_operation_t operation = (kernel_operation_t)o;
@@ -104,33 +105,35 @@ static int bench_no_codec(const tw_codec_t *codec, const char *isa, const codec_
             rows_add(rows, &key, operation, &result);
         }
     }
-    return 1;
+    return 0;
 }
 
 static int bench_specs(const specs_t *specs, const char *isa, const codec_arguments_t *a,
                        const arena_t *arena, const job_t *job, rows_t *rows)
 {
-    int well = 1;
-
-    for (int t = 0; t < a->threads_count && well; t++) {
-        for (size_t i = 0; i < specs->count && well; i++) {
-            well = bench_codec(specs, i, a, a->threads[t], arena, job, rows);
+    for (int t = 0; t < a->threads_count; t++) {
+        for (size_t i = 0; i < specs->count; i++) {
+            if (bench_codec(specs, i, a, a->threads[t], arena, job, rows) != 0) {
+                return -1;
+            }
         }
-        well = well && bench_no_codec(specs->codec[0], isa, a, a->threads[t], arena, job, rows);
+        if (bench_no_codec(specs->codec[0], isa, a, a->threads[t], arena, job, rows) != 0) {
+            return -1;
+        }
     }
-    return well;
+    return 0;
 }
 
 static int specs_of(specs_t *specs, const codec_arguments_t *a, const char *isa, const job_t *job,
                     tw_context_t *ctx)
 {
-    int well;
+    int status;
 
     cap_cpu(isa);
-    well = a->codecs != NULL ? specs_create(specs, job, ctx, a->codecs)
-                             : specs_create_all(specs, job, ctx);
+    status = a->codecs != NULL ? specs_create(specs, job, ctx, a->codecs)
+                               : specs_create_all(specs, job, ctx);
     cap_cpu(NULL);
-    return well;
+    return status;
 }
 
 static size_t most_codes(const specs_t *specs, const codec_arguments_t *a)
@@ -153,30 +156,31 @@ static int bench_all(const codec_arguments_t *a, const job_t *job, tw_context_t 
 {
     static specs_t specs;
     arena_t        arena;
-    int            well = specs_of(&specs, a, a->isa_count > 0 ? a->isa[0] : NULL, job, ctx);
+    int            status;
 
-    if (!well) {
+    if (specs_of(&specs, a, a->isa_count > 0 ? a->isa[0] : NULL, job, ctx) != 0) {
         return EXIT_USAGE;
     }
-    well = arena_create(&arena, job, a->max / sizeof(float), most_codes(&specs, a));
+    status = arena_create(&arena, job, a->max / sizeof(float), most_codes(&specs, a));
     specs_destroy(&specs);
-    if (well) {
+    if (status == 0) {
         rows_begin();
     }
-    for (int i = 0; well && i < (a->isa_count > 0 ? a->isa_count : 1); i++) {
+    for (int i = 0; status == 0 && i < (a->isa_count > 0 ? a->isa_count : 1); i++) {
         const char *isa = a->isa_count > 0 ? a->isa[i] : NULL;
 
-        well = specs_of(&specs, a, isa, job, ctx);
-        if (well) {
-            well = bench_specs(&specs, isa != NULL ? isa : tw_cpu_level(ctx), a, &arena, job, rows);
+        status = specs_of(&specs, a, isa, job, ctx);
+        if (status == 0) {
+            status =
+                bench_specs(&specs, isa != NULL ? isa : tw_cpu_level(ctx), a, &arena, job, rows);
             specs_destroy(&specs);
         }
     }
-    if (well) {
+    if (status == 0) {
         rows_end(rows);
     }
     arena_destroy(&arena);
-    return well ? EXIT_OK : EXIT_FAILED;
+    return status == 0 ? EXIT_OK : EXIT_FAILED;
 }
 
 static int run(const codec_arguments_t *a, job_t *job, tw_context_t *ctx)
@@ -186,11 +190,11 @@ static int run(const codec_arguments_t *a, job_t *job, tw_context_t *ctx)
     rows_t   rows = {&report, &plot, 0};
     int      code;
 
-    if (!plot_begin(&plot, job, a->plot) || !report_begin(&report, job, a->json)) {
+    if (plot_begin(&plot, job, a->plot) != 0 || report_begin(&report, job, a->json) != 0) {
         return EXIT_FAILED;
     }
     code = bench_all(a, job, ctx, &rows);
-    if (!plot_end(&plot, job, code == EXIT_OK) && code == EXIT_OK) {
+    if (plot_end(&plot, job, code == EXIT_OK) != 0 && code == EXIT_OK) {
         code = EXIT_FAILED;
     }
     if (report_end(&report, job, code == EXIT_OK) != EXIT_OK && code == EXIT_OK) {
@@ -213,12 +217,12 @@ static int parse_threads(codec_arguments_t *a, char *why, size_t why_size)
                 why, why_size,
                 "--threads %s: accepted are numbers from 1 to %d, such as 2 or 1,2,4 (at most %d)",
                 a->threads_text, MOST_THREADS, MOST_LISTED);
-            return 0;
+            return -1;
         }
         a->threads[a->threads_count++] = (int)n;
         at                             = *end == ',' ? end + 1 : NULL;
     } while (at != NULL);
-    return 1;
+    return 0;
 }
 
 /* The instruction sets that are asked for and present; the first word that is neither is the error.
@@ -251,12 +255,12 @@ static int choose_isa(codec_arguments_t *a, tw_context_t *ctx, char *why, size_t
             a->isa_count == MOST_LISTED) {
             snprintf(why, why_size, "--isa %.100s: accepted here: all, or of %s", a->isa_text,
                      here);
-            return 0;
+            return -1;
         }
         a->isa[a->isa_count++] = isa_names[i];
         text += length + (text[length] == ',');
     }
-    return 1;
+    return 0;
 }
 
 int bench_codec_main(job_t *job, int argc, char **argv)
@@ -299,8 +303,8 @@ int bench_codec_main(job_t *job, int argc, char **argv)
     if (code != JOB_GO_ON) {
         return code;
     }
-    if (!parse_threads(&a, why, sizeof(why)) ||
-        !measure_range(&a.min, &a.max, DEFAULT_MIN, DEFAULT_MAX, why, sizeof(why))) {
+    if (parse_threads(&a, why, sizeof(why)) != 0 ||
+        measure_range(&a.min, &a.max, DEFAULT_MIN, DEFAULT_MAX, why, sizeof(why)) != 0) {
         job_complain(job, "bench codec: %s", why);
         return EXIT_USAGE;
     }
@@ -308,7 +312,7 @@ int bench_codec_main(job_t *job, int argc, char **argv)
     if (ctx == NULL) {
         return EXIT_FAILED;
     }
-    if (choose_isa(&a, ctx, why, sizeof(why))) {
+    if (choose_isa(&a, ctx, why, sizeof(why)) == 0) {
         code = run(&a, job, ctx);
     } else {
         job_complain(job, "bench codec: %s", why);

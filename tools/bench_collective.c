@@ -183,7 +183,7 @@ static json_t *row_json(const operation_t *operation, const tw_codec_traits_t *t
     return row;
 }
 
-/* All codecs at all sizes. @return whether all ranks agreed wherever they had to. */
+/* All codecs at all sizes. @return 0, or -1: ranks differ where they must not. */
 static int bench_all(const operation_t *operation, bench_call_t *x, const specs_t *specs,
                      const collective_arguments_t *a, report_t *report, model_rows_t *rows)
 {
@@ -211,23 +211,23 @@ static int bench_all(const operation_t *operation, bench_call_t *x, const specs_
                                           times[i].thinwire, row});
         }
     }
-    return identical;
+    return identical ? 0 : -1;
 }
 
-/* This rank's data; 0 with a line in why. */
+/* This rank's data. @return 0, or -1 with a line in why. */
 static int fill(const bench_call_t *x, const collective_arguments_t *a, size_t values, char *why,
                 size_t why_size)
 {
     if (x->send == NULL || x->recv == NULL) {
         snprintf(why, why_size, "not enough memory for --max %zu", a->max);
-        return 0;
+        return -1;
     }
     memset(x->recv, 0, values * sizeof(float));
     if (a->data != NULL && strcmp(a->data, "normal") != 0) {
         return data_read(a->data, x->job->rank, x->job->size, x->send, values, why, why_size);
     }
     data_normal(x->send, values, (uint64_t)x->job->rank + 1, 1.0);
-    return 1;
+    return 0;
 }
 
 static int run(const operation_t *operation, const job_t *job, tw_context_t *ctx, tw_comm_t *comm,
@@ -244,21 +244,21 @@ static int run(const operation_t *operation, const job_t *job, tw_context_t *ctx
     if (well) {
         x.send = malloc(values * sizeof(float));
         x.recv = malloc(values * sizeof(float));
-        well   = fill(&x, a, values, why, sizeof(why));
+        well   = fill(&x, a, values, why, sizeof(why)) == 0;
     }
-    if (job_agree(job, well, why)) {
+    if (job_agree(job, well, why) == 0) {
         print_header(operation, job, a);
-        well = bench_all(operation, &x, specs, a, report, &rows);
+        well = bench_all(operation, &x, specs, a, report, &rows) == 0;
         if (!well) {
             job_complain(job, "the ranks do not hold the same result; see the column identical");
         }
-        well = (!a->model || model_compare(operation, &x, ctx, &rows, report)) && well;
+        well = (!a->model || model_compare(operation, &x, ctx, &rows, report) == 0) && well;
     } else {
         well = 0;
     }
     free(x.recv);
     free(x.send);
-    return well;
+    return well ? 0 : -1;
 }
 
 /* Everything from a context to its end. */
@@ -274,11 +274,11 @@ static int run_job(const operation_t *operation, const job_t *job, const collect
     if (ctx == NULL) {
         return EXIT_FAILED;
     }
-    if (!specs_create(&specs, job, ctx, a->codecs != NULL ? a->codecs : DEFAULT_CODECS)) {
+    if (specs_create(&specs, job, ctx, a->codecs != NULL ? a->codecs : DEFAULT_CODECS) != 0) {
         code = EXIT_USAGE;
         goto destroy_context;
     }
-    if (!report_begin(&report, job, a->json)) {
+    if (report_begin(&report, job, a->json) != 0) {
         goto destroy_specs;
     }
     status = tw_comm_create(ctx, MPI_COMM_WORLD, &comm); /* logs its own cause */
@@ -286,7 +286,7 @@ static int run_job(const operation_t *operation, const job_t *job, const collect
         report_end(&report, job, 0);
         goto destroy_specs;
     }
-    code = report_end(&report, job, run(operation, job, ctx, comm, &specs, a, &report));
+    code = report_end(&report, job, run(operation, job, ctx, comm, &specs, a, &report) == 0);
     tw_comm_destroy(comm);
 destroy_specs:
     specs_destroy(&specs);
@@ -330,7 +330,7 @@ static int bench_collective(const operation_t *operation, const char *usage, con
     if (a.max >= LARGEST) {
         snprintf(why, sizeof(why),
                  "--max: sizes are below 8G, which is what one MPI call can count");
-    } else if (measure_range(&a.min, &a.max, DEFAULT_MIN, DEFAULT_MAX, why, sizeof(why))) {
+    } else if (measure_range(&a.min, &a.max, DEFAULT_MIN, DEFAULT_MAX, why, sizeof(why)) == 0) {
         job_need_mpi(job);
         return run_job(operation, job, &a);
     }

@@ -35,12 +35,12 @@ int arena_create(arena_t *arena, const job_t *job, size_t values, size_t codes)
     *arena = (arena_t){NULL, NULL, NULL, NULL, NULL};
     if (!measure_fits(all, why, sizeof(why))) {
         job_complain(job, "%s", why);
-        return 0;
+        return -1;
     }
     if (posix_memalign(&arena->memory, 4096, 3 * line + code_line + 4 * 4096) != 0) {
         arena->memory = NULL;
         job_complain(job, "not enough memory for arrays of %zu bytes", line);
-        return 0;
+        return -1;
     }
     at              = arena->memory;
     arena->x        = (float *)(void *)at;
@@ -50,7 +50,7 @@ int arena_create(arena_t *arena, const job_t *job, size_t values, size_t codes)
     data_normal(arena->x, values, 1, 1.0);
     memset(arena->y, 0, values * sizeof(float));
     memset(arena->residual, 0, values * sizeof(float));
-    return 1;
+    return 0;
 }
 
 void arena_destroy(arena_t *arena)

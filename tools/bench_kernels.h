@@ -31,7 +31,8 @@ typedef struct arena {
     void    *memory;
 } arena_t;
 
-/* For `values` numbers and `codes` bytes. 0, and rank 0 says why, if they do not fit. */
+/* For `values` numbers and `codes` bytes. @return 0, or -1, and rank 0 has said why: they do not
+ * fit. */
 int  arena_create(arena_t *arena, const job_t *job, size_t values, size_t codes);
 void arena_destroy(arena_t *arena);
 

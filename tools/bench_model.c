@@ -128,7 +128,7 @@ int model_compare(const operation_t *operation, const bench_call_t *x, tw_contex
     }
     if (status != TW_OK) {
         job_complain(x->job, "--model: %s", tw_status_text(status));
-        return 0;
+        return -1;
     }
     if (x->job->rank == 0 && known > 0) {
         const double median = measure_median(errors, known);
@@ -136,5 +136,5 @@ int model_compare(const operation_t *operation, const bench_call_t *x, tw_contex
         printf("\nmedian error of %zu predictions: %.1f %%\n", known, 100.0 * median);
         json_object_set_new(report->root, "median_model_error", json_real(median));
     }
-    return 1;
+    return 0;
 }

@@ -29,7 +29,7 @@ typedef struct model_rows {
 void model_add(model_rows_t *rows, model_row_t row);
 
 /* Print the table and the median error, and put both into the report. Collective; makes plans,
- * after which blocking calls by auto are no longer MPI's own: to be called last. @return 1, or 0
+ * after which blocking calls by auto are no longer MPI's own: to be called last. @return 0, or -1
  * with a complaint. */
 int model_compare(const operation_t *operation, const bench_call_t *x, tw_context_t *ctx,
                   model_rows_t *rows, report_t *report);

@@ -213,10 +213,10 @@ static int run(const job_t *job, const sides_t *sides, const specs_t *specs,
 {
     const size_t n = a->size / sizeof(float);
     bench_call_t x = {.job = job, .count = n, .send = malloc(a->size), .recv = malloc(a->size)};
-    const int    well =
+    const int    status =
         job_agree(job, x.send != NULL && x.recv != NULL, "not enough memory for --size");
 
-    if (well) {
+    if (status == 0) {
         const double speed = compute_speed();
 
         data_normal(x.send, n, (uint64_t)job->rank + 1, 1.0);
@@ -243,7 +243,7 @@ static int run(const job_t *job, const sides_t *sides, const specs_t *specs,
     }
     free(x.recv);
     free(x.send);
-    return well;
+    return status;
 }
 
 /* A communicator with THINWIRE_PROGRESS as given; the library reads it from the environment. */
@@ -264,14 +264,14 @@ static int run_job(const job_t *job, const overlap_arguments_t *a)
     if (ctx == NULL) {
         return EXIT_FAILED;
     }
-    if (!specs_create(&specs, job, ctx, a->codecs != NULL ? a->codecs : DEFAULT_CODECS)) {
+    if (specs_create(&specs, job, ctx, a->codecs != NULL ? a->codecs : DEFAULT_CODECS) != 0) {
         tw_context_destroy(ctx);
         return EXIT_USAGE;
     }
-    if (report_begin(&report, job, a->json)) {
+    if (report_begin(&report, job, a->json) == 0) {
         int well = side(ctx, "none", &sides.comm[0]) == TW_OK &&
                    side(ctx, "thread", &sides.comm[1]) == TW_OK &&
-                   run(job, &sides, &specs, a, &report);
+                   run(job, &sides, &specs, a, &report) == 0;
 
         code = report_end(&report, job, well);
         for (int s = 1; s >= 0; s--) {

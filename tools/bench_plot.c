@@ -182,14 +182,16 @@ static void print_script(FILE *script, const plot_t *plot)
 
 int plot_end(plot_t *plot, const job_t *job, int well)
 {
+    int status = 0;
+
     if (well && plot->path != NULL && plot->count > 0) {
         FILE *script = tmpfile();
 
         if (script != NULL) {
             print_script(script, plot);
         }
-        well = gnuplot_draw(job, plot->path, script);
+        status = gnuplot_draw(job, plot->path, script);
     }
     free(plot->points);
-    return well;
+    return status;
 }

@@ -20,12 +20,12 @@ typedef struct plot {
     size_t        count, room;
 } plot_t;
 
-/* Whether there is a gnuplot and the path can be written; rank 0 says what is wrong. */
+/* @return 0, or -1 and rank 0 has said why: there is no gnuplot, or the path cannot be written. */
 int plot_begin(plot_t *plot, const job_t *job, const char *path);
 
 void plot_add(plot_t *plot, const plot_point_t *point);
 
-/* Draw (if `well`) and release. @return 1, or 0 and rank 0 has said why. */
+/* Draw (if `well`) and release. @return 0, or -1 and rank 0 has said why. */
 int plot_end(plot_t *plot, const job_t *job, int well);
 
 #endif /* TOOLS_BENCH_PLOT_H */

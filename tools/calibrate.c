@@ -218,7 +218,7 @@ static void print_all(const tw_facts_t *facts, const char *written)
     printf("\nwritten to %s\n", written);
 }
 
-/* Measure, write, print; whether all went well. */
+/* Measure, write, print. */
 static int run(const job_t *job, tw_comm_t *comm, const calibrate_arguments_t *a, report_t *report)
 {
     static tw_facts_t facts;
@@ -232,12 +232,12 @@ static int run(const job_t *job, tw_comm_t *comm, const calibrate_arguments_t *a
         status = tw_comm_calibration_save(comm, a->output, written,
                                           sizeof(written)); /* logs its own cause */
         if (status == TW_ERR_IO) {
-            return 0;
+            return -1;
         }
     }
     if (status != TW_OK) {
         job_complain(job, "calibrate: %s", tw_status_text(status));
-        return 0;
+        return -1;
     }
     if (job->rank == 0) {
         print_all(&facts, written);
@@ -245,7 +245,7 @@ static int run(const job_t *job, tw_comm_t *comm, const calibrate_arguments_t *a
         json_object_set_new(report->root, "output", json_string(written));
         json_object_set_new(report->root, "nodes", json_integer(facts.nodes));
     }
-    return 1;
+    return 0;
 }
 
 static int run_job(const job_t *job, const calibrate_arguments_t *a)
@@ -258,14 +258,14 @@ static int run_job(const job_t *job, const calibrate_arguments_t *a)
     if (ctx == NULL) {
         return EXIT_FAILED;
     }
-    if (!report_try(job, "--output", a->output) || !report_begin(&report, job, a->json)) {
+    if (report_try(job, "--output", a->output) != 0 || report_begin(&report, job, a->json) != 0) {
         goto destroy_context;
     }
     if (tw_comm_create(ctx, MPI_COMM_WORLD, &comm) != TW_OK) { /* logs its own cause */
         report_end(&report, job, 0);
         goto destroy_context;
     }
-    code = report_end(&report, job, run(job, comm, a, &report));
+    code = report_end(&report, job, run(job, comm, a, &report) == 0);
     tw_comm_destroy(comm);
 destroy_context:
     tw_context_destroy(ctx);

@@ -88,11 +88,11 @@ static int read_values(FILE *file, size_t values, size_t first, float *x, size_t
 
         if (fseeko(file, (off_t)(from * 4), SEEK_SET) != 0 ||
             fread(x + done, 4, take, file) != take) {
-            return 0;
+            return -1;
         }
         done += take;
     }
-    return 1;
+    return 0;
 }
 
 int data_read(const char *path, int part, int parts, float *x, size_t n, char *why, size_t why_size)
@@ -106,11 +106,11 @@ int data_read(const char *path, int part, int parts, float *x, size_t n, char *w
                  "--data %.200s: %s; accepted: a file of raw little-endian float32, "
                  "or the word normal",
                  path, strerror(errno));
-        return 0;
+        return -1;
     }
     values = file_values(file, path, why, why_size);
     first  = values / (size_t)parts * (size_t)part;
-    well   = values > 0 && read_values(file, values, first, x, n);
+    well   = values > 0 && read_values(file, values, first, x, n) == 0;
     if (values > 0 && !well) {
         snprintf(why, why_size, "--data %.200s: cannot be read: %s", path,
                  ferror(file) ? strerror(errno) : "it ended early");
@@ -126,8 +126,8 @@ int data_read(const char *path, int part, int parts, float *x, size_t n, char *w
             snprintf(why, why_size,
                      "--data %.200s: value %zu is not finite; an error cannot be measured on it",
                      path, (first + i) % values);
-            return 0;
+            return -1;
         }
     }
-    return well;
+    return well ? 0 : -1;
 }

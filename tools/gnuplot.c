@@ -22,7 +22,7 @@ int gnuplot_begin(const job_t *job, const char *path)
 
     if (path != NULL && program_find("gnuplot", gnuplot, sizeof(gnuplot)) != 0) {
         job_complain(job, "--plot: there is no gnuplot in PATH (Debian, Ubuntu: gnuplot-nox)");
-        return 0;
+        return -1;
     }
     return report_try(job, "--plot", path);
 }
@@ -75,7 +75,9 @@ static int run_gnuplot(FILE *script, FILE *drawing)
     error = posix_spawnp(&child, "gnuplot", &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     return error == 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
-           WEXITSTATUS(status) == 0;
+                   WEXITSTATUS(status) == 0
+               ? 0
+               : -1;
 }
 
 /* 0, or errno. */
@@ -103,7 +105,7 @@ int gnuplot_draw(const job_t *job, const char *path, FILE *script)
 {
     FILE *drawing = tmpfile();
     int   well    = drawing != NULL && script != NULL && fflush(script) == 0 &&
-               fseek(script, 0, SEEK_SET) == 0 && run_gnuplot(script, drawing);
+               fseek(script, 0, SEEK_SET) == 0 && run_gnuplot(script, drawing) == 0;
 
     if (!well) {
         job_complain(job, "--plot %s: gnuplot failed", path);
@@ -121,5 +123,5 @@ int gnuplot_draw(const job_t *job, const char *path, FILE *script)
     if (script != NULL) {
         fclose(script);
     }
-    return well;
+    return well ? 0 : -1;
 }

@@ -8,8 +8,8 @@
 
 #include "tools/specs.h"
 
-/* Before the work: whether there is a gnuplot and the path (NULL: nothing will be drawn) can be
- * written; rank 0 says what is wrong. @return 1 if all is well. */
+/* Before the work: is there a gnuplot, and can the path (NULL: nothing will be drawn) be written?
+ * @return 0, or -1 and rank 0 has said why. */
 int gnuplot_begin(const job_t *job, const char *path);
 
 /* The colour of codec `which` of a list: its own, as in all pictures (tools/palette.h), or,
@@ -17,7 +17,7 @@ int gnuplot_begin(const job_t *job, const char *path);
 const char *gnuplot_colour(const specs_t *specs, size_t which);
 
 /* Draw a script, which has no terminal's output set, as the file, and close it; NULL is a failure.
- * @return 1, or 0 and rank 0 has said why. */
+ * @return 0, or -1 and rank 0 has said why. */
 int gnuplot_draw(const job_t *job, const char *path, FILE *script);
 
 #endif /* TOOLS_GNUPLOT_H */

@@ -237,11 +237,12 @@ static int info_alone(const job_t *job, tw_context_t *ctx, const topology_option
 
     solo.size = 1;
     if (topology->wanted) {
-        if (report_begin(&report, &solo, json)) {
-            code = report_end(&report, &solo, topology_show(&solo, ctx, topology, seats, &report));
+        if (report_begin(&report, &solo, json) == 0) {
+            code = report_end(&report, &solo,
+                              topology_show(&solo, ctx, topology, seats, &report) == 0);
         }
-    } else if (specs_create_all(&specs, &solo, ctx)) {
-        if (report_begin(&report, &solo, json)) {
+    } else if (specs_create_all(&specs, &solo, ctx) == 0) {
+        if (report_begin(&report, &solo, json) == 0) {
             info_collect(&solo, ctx, &specs, settings, &report);
             code = report_end(&report, &solo, 1);
         }
@@ -295,7 +296,7 @@ int info_main(job_t *job, int argc, char **argv)
         return EXIT_FAILED;
     }
     code = EXIT_FAILED;
-    if (!topology.wanted || topology_gather(job, ctx, &topology, &seats)) {
+    if (!topology.wanted || topology_gather(job, ctx, &topology, &seats) == 0) {
         code = job->rank > 0 ? EXIT_OK : info_alone(job, ctx, &topology, seats, settings, json);
     }
     free(seats);

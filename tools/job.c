@@ -134,7 +134,7 @@ int job_agree(const job_t *job, int well, const char *why)
         fflush(stdout);
         fprintf(stderr, "thinwire: %s\n", why);
     }
-    return first == INT_MAX;
+    return first == INT_MAX ? 0 : -1;
 }
 
 void job_abort(const job_t *job, const char *format, ...)
@@ -159,10 +159,10 @@ tw_context_t *job_context(const job_t *job)
     if (job->rank == 0) {
         tw_context_create(&ctx);
     }
-    if (job_agree(job, job->rank != 0 || ctx != NULL, NULL) && job->rank != 0) {
+    if (job_agree(job, job->rank != 0 || ctx != NULL, NULL) == 0 && job->rank != 0) {
         tw_context_create(&ctx);
     }
-    if (!job_agree(job, ctx != NULL, NULL)) {
+    if (job_agree(job, ctx != NULL, NULL) != 0) {
         tw_context_destroy(ctx);
         return NULL;
     }

@@ -38,8 +38,8 @@ void job_complain(const job_t *job, const char *format, ...) __attribute__((form
 int job_options(const job_t *job, const command_t *command, const char *name, int argc,
                 char **argv);
 
-/* Whether all ranks are well. `why` is this rank's line if it is not (or NULL); the lowest rank
- * that is not well prints it. Collective. */
+/* @return 0 if all ranks are well, else -1 on all. `why` is this rank's line if it is not (or
+ * NULL); the lowest rank that is not well prints it. Collective. */
 int job_agree(const job_t *job, int well, const char *why);
 
 /* After an error in the middle of collective work: one line, then all ranks end. */

@@ -119,7 +119,7 @@ static const subcommand_t subcommands[] = {
 };
 
 /* mpirun may start ranks with different command lines; then they would wait for each other. */
-static int same_arguments(const job_t *job)
+static int check_arguments(const job_t *job)
 {
     uint64_t hash = TW_FNV_START, first;
     char     why[96];
@@ -144,7 +144,7 @@ int main(int argc, char **argv)
         return run_main(&job, argc - 1, argv + 1);
     }
     job_begin(&job, argc, argv);
-    if (!same_arguments(&job)) {
+    if (check_arguments(&job) != 0) {
         code = EXIT_USAGE;
     } else if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
         if (job.rank == 0) {

@@ -54,9 +54,9 @@ int measure_range(size_t *min, size_t *max, size_t default_min, size_t default_m
         table_size(small, *max);
         table_size(large, *min);
         snprintf(why, why_size, "--min %s is larger than --max %s", large, small);
-        return 0;
+        return -1;
     }
-    return 1;
+    return 0;
 }
 
 size_t measure_next_size(size_t size, size_t max)

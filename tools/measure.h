@@ -18,13 +18,13 @@ double measure_median(double *values, size_t n);
 int measure_repeats(double seconds, double budget);
 
 /* The sizes of a bench: min, 4 min, 16 min ... and max. What was not given (0) adapts to what was.
- * @return 1, or 0 with one line in why. */
+ * @return 0, or -1 with one line in why. */
 int    measure_range(size_t *min, size_t *max, size_t default_min, size_t default_max, char *why,
                      size_t why_size);
 size_t measure_next_size(size_t size, size_t max); /* 0 after max */
 
-/* Whether `bytes` fit the memory of this machine: to be told is better than to be killed.
- * @return 1, or 0 with one line in why. */
+/* Do `bytes` fit the memory of this machine? If not, one line in why: to be told is better than to
+ * be killed. */
 int measure_fits(double bytes, char *why, size_t why_size);
 
 /* x[i] = i-th value of stream `seed` of a normal distribution with this deviation (mean 0), or of a
@@ -34,7 +34,7 @@ void data_uniform(float *x, size_t n, uint64_t seed);
 
 /* n values of a file of little-endian float32, from where the part-th of `parts` equal parts of it
  * begins, starting again at its end.
- * @return 1, or 0 with one line in why. */
+ * @return 0, or -1 with one line in why. */
 int data_read(const char *path, int part, int parts, float *x, size_t n, char *why,
               size_t why_size);
 

@@ -31,7 +31,7 @@ typedef struct found {
 } found_t;
 
 /* "pml_ob1_priority" with layer "pml" gives "ob1"; not for the layer's own variables. */
-static int component_of(const char *variable, const char *layer, char *name, size_t size)
+static int is_component(const char *variable, const char *layer, char *name, size_t size)
 {
     const size_t prefix = strlen(layer);
     size_t       length;
@@ -80,11 +80,11 @@ static void scan_variables(found_t *found)
                                 &binding, &scope) != MPI_SUCCESS) {
             continue;
         }
-        if (component_of(name, "pml", component, sizeof(component))) {
+        if (is_component(name, "pml", component, sizeof(component))) {
             add_word(found->pml, sizeof(found->pml), component);
-        } else if (component_of(name, "btl", component, sizeof(component))) {
+        } else if (is_component(name, "btl", component, sizeof(component))) {
             add_word(found->btl, sizeof(found->btl), component);
-        } else if (component_of(name, "mtl", component, sizeof(component))) {
+        } else if (is_component(name, "mtl", component, sizeof(component))) {
             add_word(found->mtl, sizeof(found->mtl), component);
         }
     }
@@ -169,17 +169,19 @@ static int read_answer(int in, mpi_library_t *facts)
     struct pollfd ready = {in, POLLIN, 0};
 
     return poll(&ready, 1, PROBE_SECONDS * 1000) == 1 &&
-           read(in, facts, sizeof(*facts)) == (ssize_t)sizeof(*facts);
+                   read(in, facts, sizeof(*facts)) == (ssize_t)sizeof(*facts)
+               ? 0
+               : -1;
 }
 
-static int probe(mpi_library_t *facts)
+static void probe(mpi_library_t *facts)
 {
     mpi_library_t answer = *facts;
     int           ends[2], well;
     pid_t         child;
 
     if (pipe(ends) != 0) {
-        return 0;
+        return;
     }
     fflush(NULL);
     child = fork();
@@ -188,7 +190,7 @@ static int probe(mpi_library_t *facts)
         probe_child(ends[1], &answer);
     }
     close(ends[1]);
-    well = child > 0 && read_answer(ends[0], &answer);
+    well = child > 0 && read_answer(ends[0], &answer) == 0;
     close(ends[0]);
     if (child > 0) {
         if (!well) {
@@ -199,7 +201,6 @@ static int probe(mpi_library_t *facts)
     if (well) {
         *facts = answer;
     }
-    return well;
 }
 
 void mpi_library_get(mpi_library_t *facts, const job_t *job)

@@ -114,8 +114,8 @@ static void print_layers(const plan_t *plan, report_t *report)
 
 static int read_machine(plan_t *plan, const plan_arguments_t *a, char *why, size_t why_size)
 {
-    if (!machine_read(&plan->machine, a->machine, why, why_size)) {
-        return 0;
+    if (machine_read(&plan->machine, a->machine, why, why_size) != 0) {
+        return -1;
     }
     plan->ranks            = a->ranks > 0 ? a->ranks : plan->machine.ranks;
     plan->per_node         = a->per_node > 0 ? a->per_node : plan->machine.ranks_per_node;
@@ -123,7 +123,7 @@ static int read_machine(plan_t *plan, const plan_arguments_t *a, char *why, size
     plan->study.networks   = 1;
     plan->study.ranks[0]   = plan->ranks;
     plan->study.sizes      = 1;
-    return 1;
+    return 0;
 }
 
 static int read_model(plan_t *plan, const plan_arguments_t *a, char *why, size_t why_size)
@@ -132,15 +132,15 @@ static int read_model(plan_t *plan, const plan_arguments_t *a, char *why, size_t
 
     if (tw_network_load(&plan->network, a->model, &problem) != 0) {
         snprintf(why, why_size, "%s", problem.text);
-        return 0;
+        return -1;
     }
     plan->batch = a->batch > 0 ? a->batch : (double)plan->network.batch;
     if (tw_network_job(&plan->network, &plan->machine, plan->batch, &plan->study.work, &problem) !=
         0) {
         snprintf(why, why_size, "%s", problem.text);
-        return 0;
+        return -1;
     }
-    return 1;
+    return 0;
 }
 
 static int write_job(const plan_t *plan, const char *path)
@@ -158,7 +158,7 @@ static int write_job(const plan_t *plan, const char *path)
     if (status != 0) {
         job_complain(plan->job, "%s", problem.text);
     }
-    return status == 0;
+    return status;
 }
 
 /* "5e+10 bytes/s", or what it means that there is none. */
@@ -190,28 +190,24 @@ static int run(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx)
 {
     const topology_options_t topology = {.wanted = 1, .xml = a->topology, .ranks = plan->ranks};
     report_t                 report;
-    int                      well;
+    int                      status;
 
-    if (!report_try(plan->job, "--record", a->record) ||
-        !report_begin(&report, plan->job, a->json)) {
+    if (report_try(plan->job, "--record", a->record) != 0 ||
+        report_begin(&report, plan->job, a->json) != 0) {
         return EXIT_FAILED;
     }
     print_machine(plan);
     print_layers(plan, &report);
     study_rows(&plan->study, &report);
-    well = plan_advise(plan, &report);
-    if (well && a->topology != NULL) {
+    status = plan_advise(plan, &report);
+    if (status == 0 && a->topology != NULL) {
         printf("\n");
-        well = topology_show(plan->job, ctx, &topology, NULL, &report);
+        status = topology_show(plan->job, ctx, &topology, NULL, &report);
     }
-    well = well && (a->record == NULL || write_job(plan, a->record));
-    return report_end(&report, plan->job, well);
-}
-
-/* The machine and the model: files. */
-static int read_files(plan_t *plan, const plan_arguments_t *a, char *why, size_t why_size)
-{
-    return read_machine(plan, a, why, why_size) && read_model(plan, a, why, why_size);
+    if (status == 0 && a->record != NULL) {
+        status = write_job(plan, a->record);
+    }
+    return report_end(&report, plan->job, status == 0);
 }
 
 static int check(const plan_t *plan, const plan_arguments_t *a, char *why, size_t why_size)
@@ -221,13 +217,13 @@ static int check(const plan_t *plan, const plan_arguments_t *a, char *why, size_
                  "a batch of %.0f is smaller than the %d ranks, each of which needs an example; "
                  "change --batch or --ranks",
                  plan->batch, plan->ranks);
-        return 0;
+        return -1;
     }
     if (a->json != NULL && a->record != NULL && tw_file_same(a->json, a->record)) {
         snprintf(why, why_size, "--json and --record are the same file, %.300s", a->json);
-        return 0;
+        return -1;
     }
-    return 1;
+    return 0;
 }
 
 static int prepare(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx, char *why,
@@ -236,15 +232,15 @@ static int prepare(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx, c
     study_t *study = &plan->study;
 
     study->facts.engine = 2e-6;
-    if (!check(plan, a, why, why_size) ||
-        !study_variants(study, a->scheme, NULL, NULL, why, why_size) ||
-        !codecs_measure(&study->specs, &(const char *const){NULL}, ctx, &study->facts, why,
-                        why_size)) {
-        return 0;
+    if (check(plan, a, why, why_size) != 0 ||
+        study_variants(study, a->scheme, NULL, NULL, why, why_size) != 0 ||
+        codecs_measure(&study->specs, &(const char *const){NULL}, ctx, &study->facts, why,
+                       why_size) != 0) {
+        return -1;
     }
     codecs_set_rate(&study->facts, plan->machine.codec_rate);
     study_per_node(study, plan->per_node);
-    return study_compute(study, why, why_size) && plan_choose(plan, why, why_size);
+    return study_compute(study, why, why_size) != 0 ? -1 : plan_choose(plan, why, why_size);
 }
 
 /* Codecs are there. @return the exit status. */
@@ -253,9 +249,10 @@ static int plan_and_print(plan_t *plan, const plan_arguments_t *a, tw_context_t 
     char why[600];
     int  code = EXIT_FAILED;
 
-    if (!read_files(plan, a, why, sizeof(why))) {
+    if (read_machine(plan, a, why, sizeof(why)) != 0 ||
+        read_model(plan, a, why, sizeof(why)) != 0) {
         job_complain(plan->job, "plan: %s", why);
-    } else if (!prepare(plan, a, ctx, why, sizeof(why))) {
+    } else if (prepare(plan, a, ctx, why, sizeof(why)) != 0) {
         job_complain(plan->job, "plan: %s", why);
         code = EXIT_USAGE;
     } else {
@@ -318,7 +315,7 @@ int plan_main(job_t *job, int argc, char **argv)
     }
     plan.model = a.model;
     code       = EXIT_USAGE;
-    if (specs_create(&plan.study.specs, job, ctx, a.codec)) {
+    if (specs_create(&plan.study.specs, job, ctx, a.codec) == 0) {
         code = plan_and_print(&plan, &a, ctx);
         specs_destroy(&plan.study.specs);
     }

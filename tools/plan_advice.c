@@ -100,8 +100,8 @@ static int search(plan_t *plan, int fitting, plan_choice_t *least, plan_choice_t
         if (!sensible(plan, scheme, grad, act)) {
             continue;
         }
-        if (!look_at(plan, scheme, grad, act, &way, why, why_size)) {
-            return 0;
+        if (look_at(plan, scheme, grad, act, &way, why, why_size) != 0) {
+            return -1;
         }
         if (!fitting || fits(plan, way.memory)) {
             keep_shorter(least, &way);
@@ -110,7 +110,7 @@ static int search(plan_t *plan, int fitting, plan_choice_t *least, plan_choice_t
             }
         }
     }
-    return 1;
+    return 0;
 }
 
 /* Without a codec that hardly makes the step shorter. */
@@ -119,19 +119,19 @@ static int simplify(plan_t *plan, plan_choice_t *way, char *why, size_t why_size
     const size_t  none = plan->study.specs.count;
     plan_choice_t without;
 
-    if (!look_at(plan, way->scheme, way->grad, none, &without, why, why_size)) {
-        return 0;
+    if (look_at(plan, way->scheme, way->grad, none, &without, why, why_size) != 0) {
+        return -1;
     }
     if (way->time.seconds >= STUDY_PAYS * without.time.seconds) {
         *way = without;
     }
-    if (!look_at(plan, way->scheme, none, way->act, &without, why, why_size)) {
-        return 0;
+    if (look_at(plan, way->scheme, none, way->act, &without, why, why_size) != 0) {
+        return -1;
     }
     if (way->time.seconds >= STUDY_PAYS * without.time.seconds) {
         *way = without;
     }
-    return 1;
+    return 0;
 }
 
 /* With study.act as the last look left it. */
@@ -139,22 +139,22 @@ static int choose(plan_t *plan, char *why, size_t why_size)
 {
     plan_choice_t least, plain;
 
-    if (!search(plan, 1, &least, &plain, why, why_size) ||
-        (isnan(plain.time.seconds) && !search(plan, 0, &least, &plain, why, why_size)) ||
-        !simplify(plan, &least, why, why_size)) {
-        return 0;
+    if (search(plan, 1, &least, &plain, why, why_size) != 0 ||
+        (isnan(plain.time.seconds) && search(plan, 0, &least, &plain, why, why_size) != 0) ||
+        simplify(plan, &least, why, why_size) != 0) {
+        return -1;
     }
     plan->best = least.time.seconds < STUDY_PAYS * plain.time.seconds ? least : plain;
-    return 1;
+    return 0;
 }
 
 int plan_choose(plan_t *plan, char *why, size_t why_size)
 {
-    const char *act  = plan->study.act;
-    const int   good = choose(plan, why, why_size);
+    const char *act    = plan->study.act;
+    const int   status = choose(plan, why, why_size);
 
     plan->study.act = act;
-    return good;
+    return status;
 }
 
 /* ---- the command that trains so -------------------------------------------------------------- */
@@ -296,5 +296,5 @@ int plan_advise(const plan_t *plan, report_t *report)
     }
     free(command);
     free(alone);
-    return good;
+    return good ? 0 : -1;
 }

@@ -28,10 +28,10 @@ typedef struct plan {
 } plan_t;
 
 /** Find the best way. Needs all but best.
- * @return 1, or 0 with one line in why. */
+ * @return 0, or -1 with one line in why. */
 int plan_choose(plan_t *plan, char *why, size_t why_size);
 
-/** Print it, and add it to the report. @return 1, or 0 and rank 0 has said why. */
+/** Print it, and add it to the report. @return 0, or -1 and rank 0 has said why. */
 int plan_advise(const plan_t *plan, report_t *report);
 
 #endif /* TOOLS_PLAN_ADVICE_H */

@@ -86,7 +86,7 @@ int preload_find(family_t family, char *path, size_t size, char *why, size_t why
 
     neighbour_folder(folder, sizeof(folder));
     if (present(folder, family, path, size) || present(TW_LIBDIR, family, path, size)) {
-        return 1;
+        return 0;
     }
     for (int f = 0; f < FAMILIES; f++) {
         if (present(folder, (family_t)f, other, sizeof(other)) ||
@@ -95,14 +95,14 @@ int preload_find(family_t family, char *path, size_t size, char *why, size_t why
                      "no " PRELOAD "%s.so in %s or " TW_LIBDIR ": this thinwire was not built for "
                      "programs over %s, but for %s (see --mpi)",
                      preload_names[family], folder, preload_families[family], preload_families[f]);
-            return 0;
+            return -1;
         }
     }
     snprintf(why, why_size,
              "no " PRELOAD "%s.so in %s or " TW_LIBDIR
              ": this thinwire was built without the drop-in",
              preload_names[family], folder);
-    return 0;
+    return -1;
 }
 
 /* Is this entry of LD_PRELOAD a library whose file name begins so? */
@@ -136,7 +136,7 @@ static int compose(const char *library, char *text, size_t size)
     free(copy);
     free(runtime);
     free(others);
-    return n > 0 && (size_t)n < size;
+    return n > 0 && (size_t)n < size ? 0 : -1;
 }
 
 /* Names in LD_PRELOAD end at a blank: the loader then has to search for the library. */
@@ -147,11 +147,11 @@ static int search_in(const char *path, const char *name)
     const int    set    = before != NULL && before[0] != '\0';
     const size_t size   = strlen(path) + (set ? strlen(before) : 0) + 2;
     char        *text   = malloc(size);
-    int          result = 0;
+    int          result = -1;
 
     if (text != NULL) {
         snprintf(text, size, "%.*s%s%s", length, path, set ? ":" : "", set ? before : "");
-        result = setenv("LD_LIBRARY_PATH", text, 1) == 0;
+        result = setenv("LD_LIBRARY_PATH", text, 1);
         free(text);
     }
     return result;
@@ -164,18 +164,20 @@ int preload_set(const char *path, char *why, size_t why_size)
     const int    blank  = strpbrk(path, " \t\n") != NULL;
     const size_t size   = strlen(path) + (before != NULL ? strlen(before) : 0) + 4;
     char        *text;
-    int          done;
+    int          status;
 
     if (strchr(path, ':') != NULL || (blank && strchr(path, ';') != NULL)) {
         snprintf(why, why_size, "%s: LD_PRELOAD has no way to say a path with a colon", path);
-        return 0;
+        return -1;
     }
-    text = malloc(size);
-    done = text != NULL && compose(blank ? name : path, text, size) &&
-           setenv("LD_PRELOAD", text, 1) == 0 && (!blank || search_in(path, name));
+    text   = malloc(size);
+    status = text == NULL || compose(blank ? name : path, text, size) != 0 ||
+                     setenv("LD_PRELOAD", text, 1) != 0 || (blank && search_in(path, name) != 0)
+                 ? -1
+                 : 0;
     free(text);
-    if (!done) {
+    if (status != 0) {
         snprintf(why, why_size, "out of memory");
     }
-    return done;
+    return status;
 }

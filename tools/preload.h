@@ -20,12 +20,12 @@ family_t preload_launcher(void);
  * the other one; else the program's; else the one that thinwire was built with. */
 family_t preload_choose(const program_t *program);
 
-/* Path of the library: in ../lib beside this executable, else in the configured libdir. Returns 0,
- * with one line in why, if it was not built. */
+/* Path of the library: in ../lib beside this executable, else in the configured libdir.
+ * @return 0, or -1 with one line in why: it was not built. */
 int preload_find(family_t family, char *path, size_t size, char *why, size_t why_size);
 
-/* Set LD_PRELOAD (and LD_LIBRARY_PATH, where the path holds a blank). Returns 0, with one line in
- * why, if that cannot be expressed. */
+/* Set LD_PRELOAD (and LD_LIBRARY_PATH, where the path holds a blank).
+ * @return 0, or -1 with one line in why: that cannot be expressed. */
 int preload_set(const char *path, char *why, size_t why_size);
 
 #endif /* TOOLS_PRELOAD_H */

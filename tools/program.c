@@ -72,10 +72,10 @@ int program_find(const char *name, char *path, size_t size)
 
 static int read_at(int fd, void *to, size_t size, uint64_t offset)
 {
-    return offset <= INT64_MAX && pread(fd, to, size, (off_t)offset) == (ssize_t)size;
+    return offset <= INT64_MAX && pread(fd, to, size, (off_t)offset) == (ssize_t)size ? 0 : -1;
 }
 
-/* Read the program headers; 0 if this is no ELF program of this kind of machine. */
+/* Read the program headers; -1 if this is no ELF program of this kind of machine. */
 static int open_headers(elf_file_t *elf)
 {
     const unsigned char word = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
@@ -83,11 +83,11 @@ static int open_headers(elf_file_t *elf)
         __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
     ehdr_t header;
 
-    if (!read_at(elf->fd, &header, sizeof(header), 0) ||
+    if (read_at(elf->fd, &header, sizeof(header), 0) != 0 ||
         memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != word ||
         header.e_ident[EI_DATA] != order || (header.e_type != ET_EXEC && header.e_type != ET_DYN) ||
         header.e_phentsize != sizeof(phdr_t) || header.e_phnum > HEADERS_MAX) {
-        return 0;
+        return -1;
     }
     elf->headers = header.e_phnum;
     return read_at(elf->fd, elf->header, elf->headers * sizeof(elf->header[0]), header.e_phoff);
@@ -154,11 +154,12 @@ static family_t needed_family(int fd, uint64_t offset)
     return library_family(name);
 }
 
-/* The i-th entry of the dynamic section; 0 behind the last one. */
+/* The i-th entry of the dynamic section; -1 behind the last one. */
 static int read_entry(const elf_file_t *elf, const phdr_t *dynamic, size_t i, dyn_t *entry)
 {
-    return read_at(elf->fd, entry, sizeof(*entry), dynamic->p_offset + i * sizeof(*entry)) &&
-           entry->d_tag != DT_NULL;
+    const uint64_t offset = dynamic->p_offset + i * sizeof(*entry);
+
+    return read_at(elf->fd, entry, sizeof(*entry), offset) == 0 && entry->d_tag != DT_NULL ? 0 : -1;
 }
 
 /* Go through the libraries that the dynamic section asks for. */
@@ -170,7 +171,7 @@ static family_t linked_family(const elf_file_t *elf, const phdr_t *dynamic)
     dyn_t    entry;
 
     entries = entries < ENTRIES_MAX ? entries : ENTRIES_MAX;
-    for (size_t i = 0; i < entries && read_entry(elf, dynamic, i, &entry); i++) {
+    for (size_t i = 0; i < entries && read_entry(elf, dynamic, i, &entry) == 0; i++) {
         if (entry.d_tag == DT_STRTAB) {
             strings = file_offset(elf, entry.d_un.d_ptr);
         }
@@ -179,7 +180,7 @@ static family_t linked_family(const elf_file_t *elf, const phdr_t *dynamic)
         return FAMILY_UNKNOWN;
     }
     for (size_t i = 0; i < entries && family == FAMILY_UNKNOWN; i++) {
-        if (!read_entry(elf, dynamic, i, &entry)) {
+        if (read_entry(elf, dynamic, i, &entry) != 0) {
             break;
         }
         if (entry.d_tag == DT_NEEDED) {
@@ -199,7 +200,7 @@ program_t program_look(const char *path)
     if (elf.fd < 0) {
         return program;
     }
-    if (open_headers(&elf)) {
+    if (open_headers(&elf) == 0) {
         program.is_static = find_header(&elf, PT_INTERP) == NULL;
         dynamic           = find_header(&elf, PT_DYNAMIC);
         if (dynamic != NULL) {

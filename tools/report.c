@@ -22,15 +22,15 @@ int report_try(const job_t *job, const char *option, const char *path)
 int report_begin(report_t *report, const job_t *job, const char *path)
 {
     *report = (report_t){.path = path};
-    if (!report_try(job, "--json", path)) {
-        return 0;
+    if (report_try(job, "--json", path) != 0) {
+        return -1;
     }
     report->root = tw_json_begin("thinwire", job->argc, job->argv);
     report->rows = json_array();
     if (report->root == NULL || report->rows == NULL) {
         job_abort(job, "out of memory");
     }
-    return 1;
+    return 0;
 }
 
 void report_row(report_t *report, json_t *row)

@@ -17,7 +17,7 @@ typedef struct report {
 
 /* Begin a report to `path` (NULL: none wanted). Rank 0 tries whether the path can be written, so
  * that an hour's work does not end in an error; says what is wrong in one line. Collective.
- * @return 1 if all is well. */
+ * @return 0, or -1: it cannot. */
 int report_begin(report_t *report, const job_t *job, const char *path);
 
 /* The same for another file that rank 0 writes at the end (NULL: none); nothing is left.

@@ -61,19 +61,19 @@ static int add_rule(run_t *run, const char *rule)
             run->why, sizeof(run->why),
             "--rule '%.80s': accepted: one rule; several, and comments, go into a file (--rules)",
             rule);
-        return 0;
+        return -1;
     }
     rules = realloc(run->rules, before + strlen(rule) + 1);
     if (rules == NULL) {
         snprintf(run->why, sizeof(run->why), "out of memory");
-        return 0;
+        return -1;
     }
     if (before > 0) {
         rules[before - 1] = ';';
     }
     strcpy(rules + before, rule);
     run->rules = rules;
-    return 1;
+    return 0;
 }
 
 /* One of our options was met; `value` is NULL where there is none. */
@@ -83,16 +83,16 @@ static int take_option(run_t *run, const option_t *option, const char *value, in
         snprintf(run->why, sizeof(run->why), "%s needs a value: %s %s%s", option->name,
                  option->name, option->arg,
                  option->value == &run->rule ? "; in a shell, > and < in it need quotes" : "");
-        return 0;
+        return -1;
     }
     if (option->value == &run->rule) {
-        return value == NULL || add_rule(run, value);
+        return value == NULL ? 0 : add_rule(run, value);
     }
     if ((*seen)++ > 0) {
         snprintf(run->why, sizeof(run->why), "%s is given twice", option->name);
-        return 0;
+        return -1;
     }
-    return 1;
+    return 0;
 }
 
 /* The number of leading arguments that are ours, "--" not counted; 0 if one is wrong: argv[0]
@@ -113,7 +113,7 @@ static int own_arguments(run_t *run, const option_t *options, int argc, char **a
             if (options[o].type != OPTION_FLAG && value == NULL && i + 1 < argc) {
                 value = argv[++i];
             }
-            if (!take_option(run, &options[o], value, &seen[o])) {
+            if (take_option(run, &options[o], value, &seen[o]) != 0) {
                 return 0;
             }
             break;
@@ -136,16 +136,16 @@ static int prepare_library(run_t *run, const job_t *job, const char *name, const
         job_complain(job, "warning: %s is linked with %s, but the launcher is that of %s", name,
                      preload_families[family], preload_families[launcher]);
     }
-    if (!preload_find(family, path, sizeof(path), run->why, sizeof(run->why)) ||
-        !preload_set(path, run->why, sizeof(run->why))) {
+    if (preload_find(family, path, sizeof(path), run->why, sizeof(run->why)) != 0 ||
+        preload_set(path, run->why, sizeof(run->why)) != 0) {
         job_complain(job, "%s", run->why);
-        return 0;
+        return -1;
     }
     run->changed[run->changes++] = "LD_PRELOAD";
     if (strpbrk(path, " \t\n") != NULL) {
         run->changed[run->changes++] = "LD_LIBRARY_PATH";
     }
-    return 1;
+    return 0;
 }
 
 /* As a line for a shell. */
@@ -210,7 +210,7 @@ static int start(run_t *run, const job_t *job, char **argv)
         }
         program = program_look(path);
     }
-    if (!prepare_library(run, job, argv[0], &program)) {
+    if (prepare_library(run, job, argv[0], &program) != 0) {
         return EXIT_USAGE;
     }
     if (program.is_static) {
@@ -294,7 +294,7 @@ int run_main(job_t *job, int argc, char **argv)
             options_help(&command);
         }
         code = EXIT_OK;
-    } else if (result == OPTIONS_BAD || !run_check_values(&run)) {
+    } else if (result == OPTIONS_BAD || run_check_values(&run) != 0) {
         job_complain(job, "%s", run.why);
     } else if (argv[0] == NULL && !run.print) {
         job_complain(job, "a program is missing; accepted: " USAGE);
@@ -303,9 +303,9 @@ int run_main(job_t *job, int argc, char **argv)
                      "%s is a launcher; accepted: it starts thinwire run, which starts the "
                      "program: mpirun -n 4 thinwire run [OPTION...] -- PROGRAM [ARG...]",
                      argv[0]);
-    } else if (!run_set_variables(&run)) {
+    } else if (run_set_variables(&run) != 0) {
         job_complain(job, "%s", run.why);
-    } else if (run_check_settings(&run, job)) {
+    } else if (run_check_settings(&run, job) == 0) {
         code = start(&run, job, argv);
     }
     free(run.rules);

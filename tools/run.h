@@ -21,14 +21,16 @@ typedef struct run {
     char        why[2 * PATH_MAX]; /* one line, if something is wrong   */
 } run_t;
 
-/* Are the values of the options what they should be? 0: run->why says what is accepted. */
+/* Are the values of the options what they should be? @return 0, or -1: run->why says what is
+ * accepted. */
 int run_check_values(run_t *run);
 
-/* Options go over what the environment says; the rest of it stays. 0: run->why says what failed. */
+/* Options go over what the environment says; the rest of it stays. @return 0, or -1: run->why
+ * says what failed. */
 int run_set_variables(run_t *run);
 
-/* Are all settings in force well, those from the environment too? 0: rank 0 has said in one line
- * what is wrong. */
+/* Are all settings in force well, those from the environment too? @return 0, or -1: rank 0 has said
+ * in one line what is wrong. */
 int run_check_settings(run_t *run, const job_t *job);
 
 /* What the environment says now, "" for nothing. */

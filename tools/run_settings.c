@@ -43,27 +43,27 @@ int run_check_values(run_t *run)
         snprintf(run->why, sizeof(run->why),
                  "--threshold %.40s: not a size; accepted: bytes, such as 0, 4096, 64k, 1M, inf",
                  run->threshold);
-        return 0;
+        return -1;
     }
     if (run->max_error != NULL && !is_error(run->max_error)) {
         snprintf(run->why, sizeof(run->why),
                  "--max-error %.40s: accepted: rms of the error over rms of the exact result, a "
                  "number above 0, such as 0.02",
                  run->max_error);
-        return 0;
+        return -1;
     }
     if (run->bcast_root != NULL && strcmp(run->bcast_root, "same") != 0 &&
         strcmp(run->bcast_root, "exact") != 0) {
         snprintf(run->why, sizeof(run->why), "--bcast-root %.40s: accepted: same, exact",
                  run->bcast_root);
-        return 0;
+        return -1;
     }
     if (run->mpi != NULL && strcmp(run->mpi, preload_names[FAMILY_OPENMPI]) != 0 &&
         strcmp(run->mpi, preload_names[FAMILY_MPICH]) != 0) {
         snprintf(run->why, sizeof(run->why), "--mpi %.40s: accepted: openmpi, mpich", run->mpi);
-        return 0;
+        return -1;
     }
-    return 1;
+    return 0;
 }
 
 /* ---- settings -------------------------------------------------------------------------------- */
@@ -118,7 +118,7 @@ int run_set_variables(run_t *run)
     set_file(run, "THINWIRE_RECORD", run->record);
     set(run, "THINWIRE_QUIET", run->quiet ? "1" : NULL);
     set_number(run, "THINWIRE_THREADS", run->threads);
-    return run->why[0] == '\0';
+    return run->why[0] == '\0' ? 0 : -1;
 }
 
 const char *run_setting(const char *name)
@@ -166,14 +166,14 @@ static int check_codec(run_t *run, tw_context_t *ctx)
 
         tw_codec_destroy(codec);
         if (status == TW_OK) {
-            return 1;
+            return 0;
         }
         if (t == 0 || status == TW_ERR_SPEC) {
             snprintf(run->why, sizeof(run->why), "%s: %s",
                      run->codec != NULL ? "--codec" : "THINWIRE_CODEC", why);
         }
     }
-    return spec[0] == '\0';
+    return spec[0] == '\0' ? 0 : -1;
 }
 
 static int check_rules_file(run_t *run)
@@ -183,7 +183,7 @@ static int check_rules_file(run_t *run)
     int         fd, wrong;
 
     if (path[0] == '\0') {
-        return 1;
+        return 0;
     }
     fd    = open(path, O_RDONLY | O_CLOEXEC);
     wrong = fd < 0 || fstat(fd, &facts) != 0 ? errno : S_ISDIR(facts.st_mode) ? EISDIR : 0;
@@ -195,7 +195,7 @@ static int check_rules_file(run_t *run)
                  run->rules_file != NULL ? "--rules" : "THINWIRE_RULES_FILE", path,
                  strerror(wrong));
     }
-    return wrong == 0;
+    return wrong == 0 ? 0 : -1;
 }
 
 static int check_contradictions(run_t *run)
@@ -205,7 +205,7 @@ static int check_contradictions(run_t *run)
                  "--verify 0 contradicts the error contract (%s): it is kept by verifying calls; "
                  "accepted: --verify 1 or more",
                  run->max_error != NULL ? "--max-error" : "THINWIRE_MAX_ERROR");
-        return 0;
+        return -1;
     }
     if (run->max_error != NULL && run_setting("THINWIRE_CODEC")[0] == '\0' &&
         run_setting("THINWIRE_RULES")[0] == '\0' && run_setting("THINWIRE_RULES_FILE")[0] == '\0') {
@@ -213,23 +213,24 @@ static int check_contradictions(run_t *run)
             run->why, sizeof(run->why),
             "--max-error without a codec: nothing would be compressed; accepted: with --codec, "
             "--rule or --rules");
-        return 0;
+        return -1;
     }
-    return 1;
+    return 0;
 }
 
 int run_check_settings(run_t *run, const job_t *job)
 {
     tw_context_t *ctx = create_context(job);
-    int           well;
+    int           status;
 
     if (ctx == NULL) {
-        return 0; /* it has been said why */
+        return -1; /* it has been said why */
     }
-    well = check_codec(run, ctx) && check_rules_file(run) && check_contradictions(run);
+    status =
+        check_codec(run, ctx) != 0 || check_rules_file(run) != 0 ? -1 : check_contradictions(run);
     tw_context_destroy(ctx);
-    if (!well) {
+    if (status != 0) {
         job_complain(job, "%s", run->why);
     }
-    return well;
+    return status;
 }

@@ -39,7 +39,7 @@ int specs_create(specs_t *specs, const job_t *job, tw_context_t *ctx, const char
         }
     }
     if (status == TW_ERR_RANGE && specs->count > 0) {
-        return 1;
+        return 0;
     }
     if (status == TW_ERR_SPEC && why[0] == '\0') {
         job_complain(
@@ -49,7 +49,7 @@ int specs_create(specs_t *specs, const job_t *job, tw_context_t *ctx, const char
             list);
     }
     specs_destroy(specs);
-    return 0;
+    return -1;
 }
 
 int specs_create_all(specs_t *specs, const job_t *job, tw_context_t *ctx)
@@ -68,11 +68,11 @@ int specs_create_all(specs_t *specs, const job_t *job, tw_context_t *ctx)
             if (add(specs, ctx, spec, why, sizeof(why)) != TW_OK) {
                 job_complain(job, "%s: %s", spec, why);
                 specs_destroy(specs);
-                return 0;
+                return -1;
             }
         }
     }
-    return 1;
+    return 0;
 }
 
 void specs_destroy(specs_t *specs)

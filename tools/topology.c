@@ -17,7 +17,7 @@ static int link_parts(drawing_t *d)
 {
     const int n    = tw_node_parts(d->node);
     int      *last = malloc((size_t)n * sizeof(*last));
-    int       well;
+    int       status;
 
     d->child = malloc((size_t)n * sizeof(*d->child));
     d->next  = malloc((size_t)n * sizeof(*d->next));
@@ -34,9 +34,9 @@ static int link_parts(drawing_t *d)
             last[parent] = i;
         }
     }
-    well = last != NULL && d->child != NULL && d->next != NULL;
+    status = last != NULL && d->child != NULL && d->next != NULL ? 0 : -1;
     free(last);
-    return well;
+    return status;
 }
 
 /* As many ranks as were asked for, or as mpirun started here, or as the machine suggests. */
@@ -129,7 +129,7 @@ static int own_seat(tw_context_t *ctx, topology_seat_t *seat)
         seat->binding[0] = '\0'; /* too long a list */
     }
     tw_node_destroy(node);
-    return status == TW_OK;
+    return status == TW_OK ? 0 : -1;
 }
 
 int topology_gather(const job_t *job, tw_context_t *ctx, const topology_options_t *options,
@@ -137,30 +137,32 @@ int topology_gather(const job_t *job, tw_context_t *ctx, const topology_options_
 {
     topology_seat_t *seats = NULL, *own;
     MPI_Comm         node;
-    int              rank, ranks, well;
+    int              rank, ranks, status;
 
     *seats_p = NULL;
     if (options->xml != NULL || options->ranks > 0 || job->size == 1) {
-        return 1;
+        return 0;
     }
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, job->rank, MPI_INFO_NULL, &node);
     MPI_Comm_rank(node, &rank);
     MPI_Comm_size(node, &ranks);
-    own   = malloc(sizeof(*own));
-    seats = rank == 0 ? calloc((size_t)ranks, sizeof(*seats)) : NULL;
-    well  = job_agree(job, own != NULL && (rank > 0 || seats != NULL), "info: out of memory");
-    well  = well && job_agree(job, own_seat(ctx, own), NULL); /* the library has said why */
-    if (well) {
+    own    = malloc(sizeof(*own));
+    seats  = rank == 0 ? calloc((size_t)ranks, sizeof(*seats)) : NULL;
+    status = job_agree(job, own != NULL && (rank > 0 || seats != NULL), "info: out of memory");
+    if (status == 0) { /* else the library has said why */
+        status = job_agree(job, own_seat(ctx, own) == 0, NULL);
+    }
+    if (status == 0) {
         MPI_Gather(own, (int)sizeof(*own), MPI_BYTE, seats, (int)sizeof(*own), MPI_BYTE, 0, node);
     }
     MPI_Comm_free(&node);
     free(own);
-    if (!well || job->rank > 0) {
+    if (status != 0 || job->rank > 0) {
         free(seats);
         seats = NULL;
     }
     *seats_p = seats;
-    return well;
+    return status;
 }
 
 /* Alone, this process's binding is that of all ranks, who then divide it. Under mpirun each has
@@ -195,7 +197,7 @@ int topology_show(const job_t *job, tw_context_t *ctx, const topology_options_t 
         if (status == TW_ERR_NO_MEMORY) {
             job_complain(job, "info: out of memory");
         }
-        return 0; /* the library has said why */
+        return -1; /* the library has said why */
     }
     d.node   = node;
     d.ranks  = wished_ranks(job, options, node);
@@ -204,7 +206,7 @@ int topology_show(const job_t *job, tw_context_t *ctx, const topology_options_t 
     d.places = places;
     status   = status == TW_OK ? order_exchange(&d, &rounds) : status;
     d.rounds = rounds;
-    if (status == TW_OK && link_parts(&d)) {
+    if (status == TW_OK && link_parts(&d) == 0) {
         topology_print(&d);
         json_object_set_new(report->root, "topology", topology_json(&d));
     } else {
@@ -216,5 +218,5 @@ int topology_show(const job_t *job, tw_context_t *ctx, const topology_options_t 
     free(rounds);
     free(places);
     tw_node_destroy(node);
-    return status == TW_OK;
+    return status == TW_OK ? 0 : -1;
 }

@@ -27,8 +27,8 @@ typedef struct topology_seat {
 } topology_seat_t;
 
 /* Of all ranks on this machine, to the first one, which frees *seats_p; NULL elsewhere, and where
- * they are not asked for: under --xml, --ranks, or with one rank. Collective. 0: out of memory,
- * said. */
+ * they are not asked for: under --xml, --ranks, or with one rank. Collective.
+ * @return 0, or -1: out of memory, said. */
 int topology_gather(const job_t *job, tw_context_t *ctx, const topology_options_t *options,
                     topology_seat_t **seats_p);
 
@@ -70,9 +70,7 @@ void topology_list(const int *numbers, int count, char *text, size_t size);
 void    topology_print(const drawing_t *d);
 json_t *topology_json(const drawing_t *d);
 
-/* All of --topology; seats: of topology_gather(). 1 if all went well; what did not was said in one
- * line.
- */
+/* All of --topology; seats: of topology_gather(). @return 0, or -1: why was said in one line. */
 int topology_show(const job_t *job, tw_context_t *ctx, const topology_options_t *options,
                   const topology_seat_t *seats, report_t *report);
 

@@ -58,7 +58,7 @@ static void take_time(const workload_t *work, int ranks, const char *spec)
     step_time_t time     = {.seconds = -1.0};
     char        why[WHY] = "";
 
-    if (step_time(work, &how, &time, why, sizeof(why))) {
+    if (step_time(work, &how, &time, why, sizeof(why)) == 0) {
         fuzz_check(isfinite(time.seconds) && time.seconds >= 0.0 && isfinite(time.bytes) &&
                        time.bytes >= 0.0 && time.exposed >= 0.0,
                    "a step takes a time");
@@ -78,10 +78,10 @@ static void divide(const workload_t *work)
             workload_t step;
             char       why[WHY] = "";
 
-            fuzz_check(scheme_parse(&scheme, texts[s], strlen(texts[s]), why, sizeof(why)),
+            fuzz_check(scheme_parse(&scheme, texts[s], strlen(texts[s]), why, sizeof(why)) == 0,
                        "there is the scheme");
-            if (!training_step(work, &scheme, ranks, work->training.batch, s % 2, &step, why,
-                               sizeof(why))) {
+            if (training_step(work, &scheme, ranks, work->training.batch, s % 2, &step, why,
+                              sizeof(why)) != 0) {
                 fuzz_check(step.item == NULL && step.exchange == NULL, "nothing is left");
                 check_refusal(why);
                 continue;
@@ -98,7 +98,7 @@ static bool run(const uint8_t *data, size_t size)
     workload_t work;
     char       why[WHY] = "";
 
-    if (!workload_read(&work, fuzz_file(data, size), why, sizeof(why))) {
+    if (workload_read(&work, fuzz_file(data, size), why, sizeof(why)) != 0) {
         fuzz_check(work.item == NULL && work.exchange == NULL && work.training.layer == NULL,
                    "nothing is left");
         check_refusal(why);

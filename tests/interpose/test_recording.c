@@ -522,7 +522,7 @@ static workload_t read_back(const char *text, size_t length)
     ck_assert_ptr_nonnull(file);
     ck_assert_uint_eq(fwrite(text, 1, length, file), length);
     fclose(file);
-    ck_assert_msg(workload_read(&work, path, why, sizeof(why)), "%s", why);
+    ck_assert_msg(workload_read(&work, path, why, sizeof(why)) == 0, "%s", why);
     unlink(path);
     return work;
 }

@@ -88,7 +88,7 @@ static step_time_t time_drawn(const drawn_job_t *job, const step_case_t *how)
     step_time_t time;
     char        why[WHY];
 
-    ck_assert_msg(step_time(&job->work, how, &time, why, sizeof(why)), "%s", why);
+    ck_assert_msg(step_time(&job->work, how, &time, why, sizeof(why)) == 0, "%s", why);
     ck_assert(isfinite(time.seconds) && time.seconds >= 0.0 && time.exposed >= 0.0);
     ck_assert_double_ge(time.seconds, time.compute * (1.0 - 1e-6));
     ck_assert_msg(fabs(time.seconds - time.compute - time.exposed) <= 1e-6 * time.seconds + 1e-12,

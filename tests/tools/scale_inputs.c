@@ -103,7 +103,7 @@ START_TEST(bad_jobs_are_refused)
     workload_t work;
     char       why[WHY] = "";
 
-    ck_assert_msg(!read_text(&work, bad_jobs[_i].text, why), "%s", bad_jobs[_i].text);
+    ck_assert_msg(read_text(&work, bad_jobs[_i].text, why) != 0, "%s", bad_jobs[_i].text);
     ck_assert_msg(strstr(why, bad_jobs[_i].why) != NULL && strncmp(why, "/tmp/", 5) == 0,
                   "'%s' instead of '%s'", why, bad_jobs[_i].why);
     ck_assert(strchr(why, '\n') == NULL && work.item == NULL && work.exchange == NULL);
@@ -116,15 +116,15 @@ START_TEST(files_that_are_no_jobs)
     char              path[64], why[WHY];
     workload_t        work;
 
-    ck_assert(!workload_read(&work, "/tmp", why, sizeof(why)));
+    ck_assert(workload_read(&work, "/tmp", why, sizeof(why)) != 0);
     ck_assert_str_eq(why, "cannot read '/tmp': Is a directory");
-    ck_assert(!workload_read(&work, "/tmp/thinwire-missing", why, sizeof(why)));
+    ck_assert(workload_read(&work, "/tmp/thinwire-missing", why, sizeof(why)) != 0);
     ck_assert_str_eq(why, "cannot read '/tmp/thinwire-missing': No such file or directory");
     put_file(path, nul, sizeof(nul));
-    ck_assert(!workload_read(&work, path, why, sizeof(why)));
+    ck_assert(workload_read(&work, path, why, sizeof(why)) != 0);
     ck_assert_ptr_nonnull(strstr(why, "it is no text"));
     unlink(path);
-    ck_assert(!workload_read(&work, "/dev/zero", why, sizeof(why)));
+    ck_assert(workload_read(&work, "/dev/zero", why, sizeof(why)) != 0);
     ck_assert_str_eq(why, "cannot read '/dev/zero': File too large");
 }
 END_TEST
@@ -147,7 +147,7 @@ START_TEST(damaged_jobs)
         }
         text[test_below(&random, 4) == 0 ? (size_t)test_below(&random, sizeof(job))
                                          : sizeof(job) - 1] = '\0';
-        if (read_text(&work, text, why)) {
+        if (read_text(&work, text, why) == 0) {
             ck_assert_uint_gt(work.items, 0);
             workload_free(&work);
         }
@@ -171,7 +171,7 @@ START_TEST(what_a_job_says)
             " { call = \"alltoall\"; count = 1; type = \"other\"; },"
             " { call = \"alltoall\"; count = 1; type = \"other\"; },"
             " { call = \"alltoall\"; count = 2; });",
-            why),
+            why) == 0,
         "%s", why);
     ck_assert_str_eq(work.name, "job");
     ck_assert(work.ranks == 8 && work.fixed && work.items == 12 && work.exchanges == 3);
@@ -210,7 +210,7 @@ START_TEST(many_exchanges)
                                  i > 0 ? "," : "", i, name);
     }
     snprintf(text + used, ROOM - used, ");");
-    ck_assert_msg(read_text(&work, text, why), "%s", why);
+    ck_assert_msg(read_text(&work, text, why) == 0, "%s", why);
     ck_assert_uint_eq(work.exchanges, MANY);
     workload_free(&work);
     free(text);
@@ -224,7 +224,7 @@ static network_t network_of(const char *text)
     network_t network;
     char      why[WHY] = "";
 
-    ck_assert_msg(network_parse(&network, text, strlen(text), why, sizeof(why)), "%s", why);
+    ck_assert_msg(network_parse(&network, text, strlen(text), why, sizeof(why)) == 0, "%s", why);
     return network;
 }
 
@@ -254,7 +254,7 @@ START_TEST(presets_and_keys)
     network_describe(&network, text, sizeof(text));
     ck_assert_ptr_nonnull(strstr(text, "rate=40 Gbit/s, usable=0.5, latency=30 us, message=3 us, "
                                        "group=16 nodes, taper=2.5, inside a node inside_rate=90"));
-    ck_assert(network_parse(&network, "ethernet-1g:rate=2,rest", 18, text, sizeof(text)));
+    ck_assert(network_parse(&network, "ethernet-1g:rate=2,rest", 18, text, sizeof(text)) == 0);
     ck_assert_str_eq(network.name, "ethernet-1g:rate=2");
 }
 END_TEST
@@ -324,12 +324,12 @@ START_TEST(bad_networks_are_refused)
     network_t   network;
     char        why[WHY] = "";
 
-    ck_assert(!network_parse(&network, text, strlen(text), why, sizeof(why)));
+    ck_assert(network_parse(&network, text, strlen(text), why, sizeof(why)) != 0);
     ck_assert_msg(strstr(why, bad_networks[_i].why) != NULL, "'%s' instead of '%s'", why,
                   bad_networks[_i].why);
     for (size_t size = 1; size < 40; size++) { /* cut, within its room */
         memset(why, 'x', sizeof(why));
-        ck_assert(!network_parse(&network, text, strlen(text), why, size));
+        ck_assert(network_parse(&network, text, strlen(text), why, size) != 0);
         ck_assert(strlen(why) < size && why[size] == 'x');
     }
 }

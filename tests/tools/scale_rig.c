@@ -53,12 +53,12 @@ void put_file(char *path, const char *text, size_t length)
 int read_text(workload_t *work, const char *text, char *why)
 {
     char path[64];
-    int  good;
+    int  status;
 
     put_file(path, text, strlen(text));
-    good = workload_read(work, path, why, WHY);
+    status = workload_read(work, path, why, WHY);
     unlink(path);
-    return good;
+    return status;
 }
 
 double drawn(test_random_t *random, double least, double most) /* in the logarithm */

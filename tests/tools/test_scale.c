@@ -29,8 +29,8 @@ __attribute__((format(printf, 2, 3))) static step_time_t time_of(const step_case
     va_end(list);
     ck_assert_uint_lt(used + 3, sizeof(text));
     strcpy(text + used, ");");
-    ck_assert_msg(read_text(&work, text, why), "%s", why);
-    ck_assert_msg(step_time(&work, how, &time, why, sizeof(why)), "%s", why);
+    ck_assert_msg(read_text(&work, text, why) == 0, "%s", why);
+    ck_assert_msg(step_time(&work, how, &time, why, sizeof(why)) == 0, "%s", why);
     workload_free(&work);
     return time;
 }
@@ -161,11 +161,11 @@ START_TEST(roots_that_take_turns_queue_by_their_mean)
     tw_prediction_t  a    = predicted(&k->facts, TW_OPERATION_BCAST, 1e6, "fp32", 0),
                     b     = predicted(&k->facts, TW_OPERATION_BCAST, 2e6, "fp32", 0);
 
-    ck_assert_msg(read_text(&work, text, why), "%s", why);
-    ck_assert(step_time(&work, &k->how, &fixed, why, sizeof(why)));
+    ck_assert_msg(read_text(&work, text, why) == 0, "%s", why);
+    ck_assert(step_time(&work, &k->how, &fixed, why, sizeof(why)) == 0);
     NEAR(fixed.seconds, a.seconds + b.seconds);
     work.exchange[0].turns = work.exchange[1].turns = 1;
-    ck_assert(step_time(&work, &k->how, &time, why, sizeof(why)));
+    ck_assert(step_time(&work, &k->how, &time, why, sizeof(why)) == 0);
     NEAR(time.bytes, 0.75 * 4.0 * 3e6);
     NEAR(time.seconds, 0.75 * 4e6 / k->facts.between.shared + b.seconds);
     ck_assert(time.seconds < fixed.seconds);
@@ -338,10 +338,10 @@ START_TEST(what_is_left_as_it_is)
         step_exchange_t found;
 
         snprintf(text, sizeof(text), "%s{ call = \"allreduce\"; %s });", head, calls[i].call);
-        ck_assert_msg(read_text(&work, text, why), "%s", why);
+        ck_assert_msg(read_text(&work, text, why) == 0, "%s", why);
         k->how.narrow = calls[i].narrow;
-        ck_assert_msg(step_exchange(&work.exchange[0], &k->how, &found, why, sizeof(why)), "%s",
-                      why);
+        ck_assert_msg(step_exchange(&work.exchange[0], &k->how, &found, why, sizeof(why)) == 0,
+                      "%s", why);
         if (calls[i].codec[0] != '\0') {
             ck_assert_ptr_nonnull(found.codec);
             ck_assert_str_eq(found.codec->spec, calls[i].codec);
@@ -382,8 +382,8 @@ START_TEST(what_is_left_to_mpi)
 
         k->how.spec = calls[i].spec;
         snprintf(text, sizeof(text), "%s{ call = \"allreduce\"; %s });", head, calls[i].call);
-        ck_assert_msg(read_text(&work, text, why), "%s", why);
-        ck_assert_msg(step_time(&work, &k->how, &time, why, sizeof(why)), "%s", why);
+        ck_assert_msg(read_text(&work, text, why) == 0, "%s", why);
+        ck_assert_msg(step_time(&work, &k->how, &time, why, sizeof(why)) == 0, "%s", why);
         workload_free(&work);
         facts.ranks = facts.nodes = strstr(calls[i].call, "ranks") != NULL ? 2 : 4;
         by                        = predicted(&facts, TW_OPERATION_ALLREDUCE,
@@ -393,10 +393,10 @@ START_TEST(what_is_left_to_mpi)
     }
     k->how.spec = "fp32"; /* a ladder is of ranks and nodes */
     snprintf(text, sizeof(text), "%s{ call = \"allreduce\"; count = 1000000; });", head);
-    ck_assert_msg(read_text(&work, text, why), "%s", why);
+    ck_assert_msg(read_text(&work, text, why) == 0, "%s", why);
     network_facts(&(network_t){.measured = 1}, 4, 2, &k->facts);
     ck_assert_int_eq(k->facts.native[TW_OPERATION_ALLREDUCE].steps, 0);
-    ck_assert(step_time(&work, &k->how, &time, why, sizeof(why)));
+    ck_assert(step_time(&work, &k->how, &time, why, sizeof(why)) == 0);
     ck_assert(time.seconds < 0.5);
     workload_free(&work);
 }
@@ -447,9 +447,10 @@ START_TEST(an_unknown_codec_is_said)
     step_time_t time = {.seconds = -1.0};
 
     k->how.spec = "wash";
-    ck_assert(read_text(
-        &work, "name = \"x\"; ranks = 1; step = ({ call = \"bcast\"; count = 9; });", why));
-    ck_assert(!step_time(&work, &k->how, &time, why, sizeof(why)));
+    ck_assert(read_text(&work,
+                        "name = \"x\"; ranks = 1; step = ({ call = \"bcast\"; count = 9; });",
+                        why) == 0);
+    ck_assert(step_time(&work, &k->how, &time, why, sizeof(why)) != 0);
     ck_assert_msg(strstr(why, "nothing is known of wash on 4 ranks") != NULL, "%s", why);
     ck_assert(time.seconds == -1.0);
     workload_free(&work);

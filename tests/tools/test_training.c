@@ -155,7 +155,7 @@ START_TEST(steps_by_hand)
     char                  text[TEXT], why[WHY];
     workload_t            of, step;
 
-    ck_assert_msg(read_text(&of, k->job, why), "%s", why);
+    ck_assert_msg(read_text(&of, k->job, why) == 0, "%s", why);
     make_step(&of, k->scheme, k->ranks, of.training.batch, k->lossy, &step);
     describe(&step, text);
     ck_assert_str_eq(text, k->items);
@@ -236,7 +236,7 @@ START_TEST(bad_trainings_are_refused)
     char       why[WHY] = "";
     workload_t work;
 
-    ck_assert_msg(!read_text(&work, bad_trainings[_i].text, why), "%s", bad_trainings[_i].text);
+    ck_assert_msg(read_text(&work, bad_trainings[_i].text, why) != 0, "%s", bad_trainings[_i].text);
     ck_assert_msg(strstr(why, bad_trainings[_i].why) != NULL, "'%s' instead of '%s'", why,
                   bad_trainings[_i].why);
     ck_assert(strchr(why, '\n') == NULL && work.training.layer == NULL);
@@ -266,7 +266,7 @@ START_TEST(bad_schemes_are_refused)
     char        why[WHY] = "";
     scheme_t    scheme;
 
-    ck_assert_msg(!scheme_parse(&scheme, text, strlen(text), why, sizeof(why)), "'%s'", text);
+    ck_assert_msg(scheme_parse(&scheme, text, strlen(text), why, sizeof(why)) != 0, "'%s'", text);
     ck_assert_msg(strstr(why, "accepted are data, a, b, c and group=G") != NULL, "%s", why);
 }
 END_TEST
@@ -279,12 +279,12 @@ START_TEST(layers_that_cannot_be_split)
     char       why[WHY] = "";
     workload_t of, step;
 
-    ck_assert_msg(read_text(&of, job, why), "%s", why);
+    ck_assert_msg(read_text(&of, job, why) == 0, "%s", why);
     for (int s = 1; s < 5; s++) {
         const scheme_t scheme = scheme_of(any_scheme[s]);
 
         for (int ranks = 1; ranks < 3; ranks++) {
-            ck_assert(!training_step(&of, &scheme, ranks, 8.0, 0, &step, why, sizeof(why)));
+            ck_assert(training_step(&of, &scheme, ranks, 8.0, 0, &step, why, sizeof(why)) != 0);
             ck_assert_msg(strstr(why, "'x' has no dense layers at its end") != NULL, "%s", why);
             ck_assert(step.item == NULL && step.exchange == NULL);
         }

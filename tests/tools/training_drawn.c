@@ -327,7 +327,7 @@ START_TEST(many_layers)
                         l > 0 ? ",\n" : "", 900 + l, l >= counts[c] / 2 ? 9 : 0);
         }
         strcpy(text + used, "); };");
-        ck_assert_msg(read_text(&of, text, why), "%s", why);
+        ck_assert_msg(read_text(&of, text, why) == 0, "%s", why);
         ck_assert_uint_eq(of.training.layers, (size_t)counts[c]);
         ck_assert_uint_eq(of.training.dense, (size_t)counts[c] / 2);
         for (int s = 0; s < 5; s++) {

@@ -316,7 +316,7 @@ START_TEST(the_busiest_rank_of_a_root)
         for (size_t x = 0; x < step.exchanges; x++) {
             step_exchange_t found;
 
-            ck_assert(step_exchange(&step.exchange[x], &how, &found, why, sizeof(why)));
+            ck_assert(step_exchange(&step.exchange[x], &how, &found, why, sizeof(why)) == 0);
             for (int r = 0; r < ranks; r++) {
                 sent[r] += vectors_of(&step.exchange[x], found.prediction.algorithm, r, ranks) *
                            found.count * found.codec->bytes;
@@ -325,7 +325,7 @@ START_TEST(the_busiest_rank_of_a_root)
         for (int r = 0; r < ranks; r++) {
             most = fmax(most, sent[r]);
         }
-        ck_assert_msg(step_time(&step, &how, &time, why, sizeof(why)), "%s", why);
+        ck_assert_msg(step_time(&step, &how, &time, why, sizeof(why)) == 0, "%s", why);
         ck_assert_msg(time.bytes >= most * (1.0 - 1e-9) && time.bytes <= most * (1.0 + 1e-9),
                       "%d ranks: %.10g, not %.10g", ranks, time.bytes, most);
         workload_free(&step);
@@ -356,7 +356,7 @@ START_TEST(owners_are_written)
         ck_assert_ptr_nonnull(file);
         training_write(file, &k.work);
         ck_assert_int_eq(fclose(file), 0);
-        ck_assert_msg(read_text(&again, text, why), "%s: %s", why, text);
+        ck_assert_msg(read_text(&again, text, why) == 0, "%s: %s", why, text);
         ck_assert(a->owners == b->owners && a->norms == b->norms && a->blocks == b->blocks &&
                   a->layers == b->layers);
         for (size_t l = 0; l < a->layers; l++) {

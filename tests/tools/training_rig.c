@@ -28,16 +28,16 @@ int read_text(workload_t *work, const char *text, char *why)
 {
     char  path[] = "/tmp/thinwire-training.XXXXXX";
     FILE *file;
-    int   good;
+    int   status;
 
     ck_assert_int_ge(close(mkstemp(path)), 0);
     file = fopen(path, "w");
     ck_assert_ptr_nonnull(file);
     ck_assert_int_ge(fputs(text, file), 0);
     ck_assert_int_eq(fclose(file), 0);
-    good = workload_read(work, path, why, WHY);
+    status = workload_read(work, path, why, WHY);
     unlink(path);
-    return good;
+    return status;
 }
 
 scheme_t scheme_of(const char *text)
@@ -45,7 +45,7 @@ scheme_t scheme_of(const char *text)
     scheme_t scheme;
     char     why[WHY];
 
-    ck_assert_msg(scheme_parse(&scheme, text, strlen(text), why, sizeof(why)), "%s", why);
+    ck_assert_msg(scheme_parse(&scheme, text, strlen(text), why, sizeof(why)) == 0, "%s", why);
     return scheme;
 }
 
@@ -55,7 +55,8 @@ void make_step(const workload_t *of, const char *scheme, int ranks, double batch
     const scheme_t how = scheme_of(scheme);
     char           why[WHY];
 
-    ck_assert_msg(training_step(of, &how, ranks, batch, lossy, step, why, sizeof(why)), "%s", why);
+    ck_assert_msg(training_step(of, &how, ranks, batch, lossy, step, why, sizeof(why)) == 0, "%s",
+                  why);
 }
 
 static double drawn_count(test_random_t *random, double most) /* in the logarithm */
@@ -126,7 +127,7 @@ step_time_t time_of(const workload_t *step, const tw_facts_t *facts, const char 
     step_time_t       time;
     char              why[WHY];
 
-    ck_assert_msg(step_time(step, &how, &time, why, sizeof(why)), "%s", why);
+    ck_assert_msg(step_time(step, &how, &time, why, sizeof(why)) == 0, "%s", why);
     ck_assert(isfinite(time.seconds) && time.exposed >= 0.0 && time.bytes >= 0.0);
     return time;
 }

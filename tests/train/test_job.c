@@ -150,7 +150,7 @@ static void write_and_read(const workload_t *work, workload_t *got)
     ck_assert_ptr_nonnull(file);
     training_write(file, work);
     ck_assert_int_eq(fclose(file), 0);
-    ck_assert_msg(workload_read(got, path, why, sizeof(why)), "%s", why);
+    ck_assert_msg(workload_read(got, path, why, sizeof(why)) == 0, "%s", why);
     unlink(path);
 }
 

@@ -53,7 +53,7 @@ int child_run(char *const argv[], void (*line)(void *context, const char *text),
 
     if (pipe(ends) != 0) {
         snprintf(why, why_size, "no pipe: %s", strerror(errno));
-        return 0;
+        return -1;
     }
     fflush(stdout);
     why[0] = '\0';
@@ -66,20 +66,20 @@ int child_run(char *const argv[], void (*line)(void *context, const char *text),
     if (child < 0) {
         close(ends[0]);
         snprintf(why, why_size, "no process could be started: %s", strerror(errno));
-        return 0;
+        return -1;
     }
     listen_to(ends[0], line, context, why, why_size);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-        return 1;
+        return 0;
     }
     if (why[0] == '\0' && WIFSIGNALED(status)) {
         snprintf(why, why_size, "%s was ended by signal %d", argv[0], WTERMSIG(status));
     } else if (why[0] == '\0') {
         snprintf(why, why_size, "%s ended with status %d", argv[0], WEXITSTATUS(status));
     }
-    return 0;
+    return -1;
 }
 
 int child_find(const char *name, char *path, size_t size)
@@ -94,10 +94,10 @@ int child_find(const char *name, char *path, size_t size)
         if (slash != NULL) {
             snprintf(slash, size - (size_t)(slash - path), "/../libexec/thinwire/%s", name);
             if (access(path, R_OK) == 0) {
-                return 1;
+                return 0;
             }
         }
     }
     snprintf(path, size, "%s/%s", TW_PLAYERS, name);
-    return access(path, R_OK) == 0;
+    return access(path, R_OK);
 }

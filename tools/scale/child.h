@@ -8,13 +8,13 @@
 #include <stddef.h>
 
 /** Run it to its end: each line that it says, on standard output or error, without its end.
- * @return 1 if it exited with 0; 0 with one line in why otherwise: its own
+ * @return 0 if it exited with 0; -1 with one line in why otherwise: its own
  *         complaint, a line that begins with "thinwire-player: ", or how it ended. */
 int child_run(char *const argv[], void (*line)(void *context, const char *text), void *context,
               char *why, size_t why_size);
 
 /** The path of a file beside this program, in libexec/thinwire/ in the build and once installed, or
- * where that was configured to be. @return 1, or 0: it is not there. */
+ * where that was configured to be. @return 0, or -1: it is not there. */
 int child_find(const char *name, char *path, size_t size);
 
 #endif /* TOOLS_SCALE_CHILD_H */

@@ -99,7 +99,7 @@ static int add(const char *spec, tw_context_t *ctx, codec_arrays_t *a, tw_facts_
             snprintf(why, why_size, "--codec '%.80s': up to %zu characters are possible here", spec,
                      sizeof(facts->codec[0].spec) - 1);
             tw_codec_destroy(codec);
-            return 0;
+            return -1;
         }
         if (tw_facts_codec(facts, tw_codec_spec(codec), dtype) != NULL) { /* it is there */
             tw_codec_destroy(codec);
@@ -109,51 +109,52 @@ static int add(const char *spec, tw_context_t *ctx, codec_arrays_t *a, tw_facts_
             tw_codec_destroy(codec);
             snprintf(why, why_size, "--codec: up to %d codecs are possible here",
                      TW_FACTS_CODECS / 2 - 1);
-            return 0;
+            return -1;
         }
         tw_dtype_row(dtype)->from_f64(a->numbers, VALUES, a->values);
         measure(codec, dtype, a, &facts->codec[facts->codecs++]);
         tw_codec_destroy(codec);
     }
-    return 1;
+    return 0;
 }
 
 int codecs_measure(const specs_t *specs, const char *const *more, tw_context_t *ctx,
                    tw_facts_t *facts, char *why, size_t why_size)
 {
-    codec_arrays_t a = {.numbers = calloc(VALUES, sizeof(double)),
-                        .values  = calloc(VALUES, sizeof(double)),
-                        .sums    = calloc(VALUES, sizeof(double)),
-                        .codes   = calloc(2 * VALUES, sizeof(double))};
-    int good         = a.numbers != NULL && a.values != NULL && a.sums != NULL && a.codes != NULL;
+    codec_arrays_t a      = {.numbers = calloc(VALUES, sizeof(double)),
+                             .values  = calloc(VALUES, sizeof(double)),
+                             .sums    = calloc(VALUES, sizeof(double)),
+                             .codes   = calloc(2 * VALUES, sizeof(double))};
+    int            status = -1;
 
     facts->codecs = 0;
-    if (good) {
+    if (a.numbers != NULL && a.values != NULL && a.sums != NULL && a.codes != NULL) {
+        status = 0;
         data_normal(a.values, VALUES, 1, 1.0);
         tw_dtype_row(TW_F32)->to_f64(a.values, VALUES, a.numbers);
-        for (size_t t = 0; good && t < TW_DTYPE_ROWS; t++) { /* as they are */
-            good = add(tw_dtype_row(tw_dtypes[t])->lossless, ctx, &a, facts, why, why_size);
+        for (size_t t = 0; status == 0 && t < TW_DTYPE_ROWS; t++) { /* as they are */
+            status = add(tw_dtype_row(tw_dtypes[t])->lossless, ctx, &a, facts, why, why_size);
         }
     } else {
         snprintf(why, why_size, "out of memory");
     }
-    for (size_t i = 0; good && i < specs->count; i++) {
+    for (size_t i = 0; status == 0 && i < specs->count; i++) {
         if (specs->traits[i].chooses) {
             snprintf(why, why_size, "--codec '%.80s': it chooses a codec; name those to compare",
                      specs->text[i]);
-            good = 0;
+            status = -1;
             break;
         }
-        good = add(specs->text[i], ctx, &a, facts, why, why_size);
+        status = add(specs->text[i], ctx, &a, facts, why, why_size);
     }
-    for (; good && *more != NULL; more++) {
-        good = add(*more, ctx, &a, facts, why, why_size);
+    for (; status == 0 && *more != NULL; more++) {
+        status = add(*more, ctx, &a, facts, why, why_size);
     }
     free(a.numbers);
     free(a.values);
     free(a.sums);
     free(a.codes);
-    return good;
+    return status;
 }
 
 /* The codec of floats that is most like it: of the same name, if there is one, and then of the size
@@ -200,14 +201,14 @@ int codecs_complete(const char *const *specs, tw_context_t *ctx, tw_facts_t *fac
         if (facts->codecs == TW_FACTS_CODECS ||
             tw_codec_create(ctx, *specs, TW_F32, &codec, NULL, 0) != TW_OK) {
             snprintf(why, why_size, "%s is not in the facts, which hold no more codecs", *specs);
-            return 0;
+            return -1;
         }
         tw_codec_traits(codec, &traits);
         by = nearest(facts, traits.name, traits.bytes);
         if (by == NULL) {
             snprintf(why, why_size, "%s is not in the facts, nor is any codec like it", *specs);
             tw_codec_destroy(codec);
-            return 0;
+            return -1;
         }
         *made = *by;
         snprintf(made->spec, sizeof(made->spec), "%s", *specs);
@@ -221,7 +222,7 @@ int codecs_complete(const char *const *specs, tw_context_t *ctx, tw_facts_t *fac
         used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;
         tw_codec_destroy(codec);
     }
-    return 1;
+    return 0;
 }
 
 void codecs_set_rate(tw_facts_t *facts, double rate)

@@ -11,7 +11,7 @@
 /** Measure the codecs of a list on one core, and of more, up to a NULL, for floats and where they
  * can for doubles, into the facts; in any case fp32 and, of doubles, bitpack:8, which leave them as
  * they are.
- * @return 1, or 0 with one line in why: no memory, or more codecs than facts hold. */
+ * @return 0, or -1 with one line in why: no memory, or more codecs than facts hold. */
 int codecs_measure(const specs_t *specs, const char *const *more, tw_context_t *ctx,
                    tw_facts_t *facts, char *why, size_t why_size);
 

@@ -31,13 +31,13 @@ static int read_ranks(study_t *study, const char *list, char *why, size_t why_si
 {
     if (list == NULL && study->work.fixed) {
         study->ranks[study->sizes++] = study->work.ranks;
-        return 1;
+        return 0;
     }
     if (list == NULL) {
         for (int n = 2; n <= (study->simulate ? 64 : 1024); n *= 2) {
             study->ranks[study->sizes++] = n;
         }
-        return 1;
+        return 0;
     }
     for (const char *at = list;; at++) {
         char      *end;
@@ -50,7 +50,7 @@ static int read_ranks(study_t *study, const char *list, char *why, size_t why_si
                      "--ranks '%.80s': accepted are up to %d rising numbers from 1 to %d, such as "
                      "2,16,128",
                      list, STUDY_RANKS, WORKLOAD_RANKS);
-            return 0;
+            return -1;
         }
         study->ranks[study->sizes++] = (int)n;
         at                           = end;
@@ -60,9 +60,9 @@ static int read_ranks(study_t *study, const char *list, char *why, size_t why_si
     }
     if (study->work.fixed && (study->sizes != 1 || study->ranks[0] != study->work.ranks)) {
         snprintf(why, why_size, "--ranks: this job runs on its %d ranks only", study->work.ranks);
-        return 0;
+        return -1;
     }
-    return 1;
+    return 0;
 }
 
 static int read_networks(study_t *study, const char *list, char *why, size_t why_size)
@@ -72,20 +72,20 @@ static int read_networks(study_t *study, const char *list, char *why, size_t why
 
         if (study->networks == STUDY_NETWORKS) {
             snprintf(why, why_size, "--network: more than %d", STUDY_NETWORKS);
-            return 0;
+            return -1;
         }
         if (platform_named(at, length) && !study->simulate) {
             snprintf(why, why_size, "--network '%.*s': a platform of SimGrid needs --simulate",
                      (int)(length < 80 ? length : 80), at);
-            return 0;
+            return -1;
         }
-        if (!(platform_named(at, length) ? platform_open : network_parse)(
-                &study->network[study->networks++], at, length, why, why_size)) {
-            return 0;
+        if ((platform_named(at, length) ? platform_open : network_parse)(
+                &study->network[study->networks++], at, length, why, why_size) != 0) {
+            return -1;
         }
         at += length;
         if (*at == '\0') {
-            return 1;
+            return 0;
         }
     }
 }
@@ -98,15 +98,15 @@ static int read_facts(study_t *study, const scale_arguments_t *a, char *why, siz
 
     if (a->network != NULL) {
         snprintf(why, why_size, "--facts has the links: not with --network");
-        return 0;
+        return -1;
     }
     if (tw_facts_load(a->facts, &study->facts, what, sizeof(what)) != TW_OK) {
         snprintf(why, why_size, "--facts %.200s: %s", a->facts, what);
-        return 0;
+        return -1;
     }
     if (study->facts.ranks < 2) {
         snprintf(why, why_size, "--facts %.200s: it is of one rank", a->facts);
-        return 0;
+        return -1;
     }
     *network        = (network_t){.measured = 1};
     study->networks = 1;
@@ -123,10 +123,10 @@ static int read_facts(study_t *study, const scale_arguments_t *a, char *why, siz
                      a->facts,
                      many && study->facts.between.shared <= 0.0 ? "between nodes" : "inside a node",
                      ranks, per_node);
-            return 0;
+            return -1;
         }
     }
-    return 1;
+    return 0;
 }
 
 /* One codec, in full; what: where it was asked for. */
@@ -141,20 +141,20 @@ static int read_codec(tw_context_t *ctx, const char *what, const char *spec,
 
     if (status != TW_OK) {
         snprintf(why, why_size, "%s: %s", what, wrong[0] != '\0' ? wrong : tw_status_text(status));
-        return 0;
+        return -1;
     }
     tw_codec_traits(codec, traits);
     length = snprintf(text, TW_FACTS_SPEC, "%s", tw_codec_spec(codec));
     tw_codec_destroy(codec);
     if (traits->chooses) {
         snprintf(why, why_size, "%s '%.80s': it chooses a codec; name the one to use", what, spec);
-        return 0;
+        return -1;
     }
     if (length >= TW_FACTS_SPEC) {
         snprintf(why, why_size, "%s '%.80s': up to %d characters are possible here", what, spec,
                  TW_FACTS_SPEC - 1);
     }
-    return length < TW_FACTS_SPEC;
+    return length < TW_FACTS_SPEC ? 0 : -1;
 }
 
 /* The codec of activations: one, which needs no error feedback. */
@@ -164,30 +164,30 @@ static int read_act(study_t *study, scale_arguments_t *a, tw_context_t *ctx, cha
     tw_codec_traits_t traits;
 
     if (a->act == NULL) {
-        return 1;
+        return 0;
     }
     if (study->work.training.layers == 0) {
         snprintf(why, why_size, "--act: this job has no layers; its file says what is sent");
-        return 0;
+        return -1;
     }
-    if (!read_codec(ctx, "--act", a->act, a->act_codec, &traits, why, why_size)) {
-        return 0;
+    if (read_codec(ctx, "--act", a->act, a->act_codec, &traits, why, why_size) != 0) {
+        return -1;
     }
     if (traits.feedback) {
         snprintf(why, why_size,
                  "--act '%.80s': it needs error feedback, which activations have not; accepted are "
                  "codecs such as tree8",
                  a->act);
-        return 0;
+        return -1;
     }
     study->act = a->act_codec;
     for (size_t v = 0; v < study->variants; v++) {
         if (study->variant[v].scheme.kind != SCHEME_DATA) {
-            return 1;
+            return 0;
         }
     }
     snprintf(why, why_size, "--act: data parallel, no activations are sent; see --scheme");
-    return 0;
+    return -1;
 }
 
 static int add_travel(study_t *study, const char *spec, char *why, size_t why_size)
@@ -199,10 +199,10 @@ static int add_travel(study_t *study, const char *spec, char *why, size_t why_si
     }
     if (n == TW_FACTS_CODECS) {
         snprintf(why, why_size, "layers have more than %d codecs of weights", TW_FACTS_CODECS);
-        return 0;
+        return -1;
     }
     study->travel[n] = spec;
-    return 1;
+    return 0;
 }
 
 /* The codecs of weights that the job names, in full. */
@@ -219,16 +219,16 @@ static int read_copies(study_t *study, tw_context_t *ctx, char *why, size_t why_
         if (layer->weights == 0.0) {
             continue;
         }
-        if (!read_codec(ctx, what, layer->copy[0] != '\0' ? layer->copy : "fp32", spec, &traits,
-                        why, why_size)) {
-            return 0;
+        if (read_codec(ctx, what, layer->copy[0] != '\0' ? layer->copy : "fp32", spec, &traits, why,
+                       why_size) != 0) {
+            return -1;
         }
         strcpy(layer->copy, spec);
-        if (!add_travel(study, layer->copy, why, why_size)) {
-            return 0;
+        if (add_travel(study, layer->copy, why, why_size) != 0) {
+            return -1;
         }
     }
-    return 1;
+    return 0;
 }
 
 /* One codec of weights for all layers. */
@@ -238,20 +238,20 @@ static int read_weights(study_t *study, scale_arguments_t *a, tw_context_t *ctx,
     tw_codec_traits_t traits;
 
     if (a->weights == NULL) {
-        return 1;
+        return 0;
     }
     if (study->work.training.owners == 0) {
         snprintf(why, why_size, "--weights: this job's weights have no owners, and do not travel");
-        return 0;
+        return -1;
     }
-    if (!read_codec(ctx, "--weights", a->weights, a->weights_codec, &traits, why, why_size)) {
-        return 0;
+    if (read_codec(ctx, "--weights", a->weights, a->weights_codec, &traits, why, why_size) != 0) {
+        return -1;
     }
     study->weights             = a->weights_codec;
     study->travel[0]           = a->weights_codec;
     study->travel[1]           = NULL;
     study->work.training.norms = 0; /* nothing adapts */
-    return 1;
+    return 0;
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
@@ -266,7 +266,8 @@ static int run(study_t *study, const scale_arguments_t *a)
     int          well;
 
     study_travel(study, travel);
-    if (!gnuplot_begin(study->job, a->plot) || !report_begin(&report, study->job, a->json)) {
+    if (gnuplot_begin(study->job, a->plot) != 0 ||
+        report_begin(&report, study->job, a->json) != 0) {
         return EXIT_FAILED;
     }
     printf("%s: measured on %d rank%s, %zu %s%s; %s scaling%s%s%s%s%s%s%s%s\n\n", study->work.name,
@@ -283,7 +284,7 @@ static int run(study_t *study, const scale_arguments_t *a)
         printf("\nNot in --facts, so taken to be as fast as another one: %s\n", study->taken);
     }
     study_verdict(study, &report);
-    well = a->plot == NULL || study_plot(study, a->plot);
+    well = a->plot == NULL || study_plot(study, a->plot) == 0;
     return report_end(&report, study->job, well) == EXIT_OK && well ? EXIT_OK : EXIT_FAILED;
 }
 
@@ -300,18 +301,20 @@ static int complete(study_t *study, const scale_arguments_t *a, tw_context_t *ct
     }
     more[n] = study->act;
     if (a->facts != NULL) {
-        return read_facts(study, a, why, why_size) &&
-               codecs_complete(more, ctx, &study->facts, study->taken, sizeof(study->taken), why,
-                               why_size);
+        return read_facts(study, a, why, why_size) != 0
+                   ? -1
+                   : codecs_complete(more, ctx, &study->facts, study->taken, sizeof(study->taken),
+                                     why, why_size);
     }
     study->facts.engine = 2e-6;
     study_per_node(study, 1);
-    if (!read_networks(study, a->network != NULL ? a->network : "ethernet-10g", why, why_size) ||
-        !codecs_measure(&study->specs, more, ctx, &study->facts, why, why_size)) {
-        return 0;
+    if (read_networks(study, a->network != NULL ? a->network : "ethernet-10g", why, why_size) !=
+            0 ||
+        codecs_measure(&study->specs, more, ctx, &study->facts, why, why_size) != 0) {
+        return -1;
     }
     codecs_set_rate(&study->facts, study->work.codec_rate);
-    return 1;
+    return 0;
 }
 
 int scale_main(job_t *job, int argc, char **argv)
@@ -386,24 +389,24 @@ int scale_main(job_t *job, int argc, char **argv)
         return EXIT_FAILED;
     }
     code = EXIT_USAGE;
-    if (specs_create(&study.specs, job, ctx, a.codec)) {
-        if (!workload_read(&study.work, path, why, sizeof(why))) {
+    if (specs_create(&study.specs, job, ctx, a.codec) == 0) {
+        if (workload_read(&study.work, path, why, sizeof(why)) != 0) {
             job_complain(job, "scale: %s", why);
             code = EXIT_FAILED;
-        } else if (!read_copies(&study, ctx, why, sizeof(why))) {
+        } else if (read_copies(&study, ctx, why, sizeof(why)) != 0) {
             job_complain(job, "scale: %s: %s", path, why);
             code = EXIT_FAILED;
             study_free(&study);
         } else {
-            if (read_ranks(&study, a.ranks, why, sizeof(why)) &&
-                study_variants(&study, a.scheme, a.algorithm, a.per_node, why, sizeof(why)) &&
-                read_act(&study, &a, ctx, why, sizeof(why)) &&
-                read_weights(&study, &a, ctx, why, sizeof(why)) &&
-                complete(&study, &a, ctx, why, sizeof(why)) &&
-                study_compute(&study, why, sizeof(why))) {
-                code = run(&study, &a);
-            } else {
+            if (read_ranks(&study, a.ranks, why, sizeof(why)) != 0 ||
+                study_variants(&study, a.scheme, a.algorithm, a.per_node, why, sizeof(why)) != 0 ||
+                read_act(&study, &a, ctx, why, sizeof(why)) != 0 ||
+                read_weights(&study, &a, ctx, why, sizeof(why)) != 0 ||
+                complete(&study, &a, ctx, why, sizeof(why)) != 0 ||
+                study_compute(&study, why, sizeof(why)) != 0) {
                 job_complain(job, "scale: %s", why);
+            } else {
+                code = run(&study, &a);
             }
             study_free(&study);
         }

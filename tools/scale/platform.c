@@ -50,9 +50,9 @@ static int run(const char *platform, int ranks, const char *hosts, const char *s
                                          "-np",
                                          number};
 
-    if (!child_find(PLAYER, player, sizeof(player))) {
+    if (child_find(PLAYER, player, sizeof(player)) != 0) {
         snprintf(why, why_size, "there is no " PLAYER);
-        return 0;
+        return -1;
     }
     snprintf(number, sizeof(number), "%d", ranks);
     for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
@@ -99,7 +99,7 @@ int platform_open(network_t *network, const char *text, size_t length, char *why
     if (length >= NETWORK_NAME) {
         snprintf(why, why_size, "--network '%.80s...': longer than %d characters", text,
                  NETWORK_NAME - 1);
-        return 0;
+        return -1;
     }
     *network = *network_preset(1);
     memcpy(network->name, text, length);
@@ -110,20 +110,20 @@ int platform_open(network_t *network, const char *text, size_t length, char *why
              "--network %s: this thinwire is built without SimGrid; install libsimgrid-dev "
              "(Debian, Ubuntu) and build again",
              network->name);
-    return 0;
+    return -1;
 #endif
     if (access(network->name, R_OK) != 0) {
         snprintf(why, why_size, "--network: cannot read '%s': %s", network->name, strerror(errno));
-        return 0;
+        return -1;
     }
-    if (!run(network->name, 2, NULL, NULL, look, network, what, sizeof(what)) ||
+    if (run(network->name, 2, NULL, NULL, look, network, what, sizeof(what)) != 0 ||
         network->hosts == 0) {
         platform_free(network);
         snprintf(why, why_size, "--network %s: no platform that SimGrid understands",
                  network->name);
-        return 0;
+        return -1;
     }
-    return 1;
+    return 0;
 }
 
 void platform_free(network_t *network)
@@ -143,24 +143,24 @@ int platform_play(const network_t *network, int ranks, int per_node, const char 
     const size_t nodes = (size_t)((ranks - 1) / per_node + 1);
     FILE        *file;
     char         hosts[64];
-    int          well;
+    int          status;
 
     if (nodes > network->hosts) {
         snprintf(why, why_size, "%s has %zu hosts; %d ranks with %d on each need %zu",
                  network->name, network->hosts, ranks, per_node, nodes);
-        return 0;
+        return -1;
     }
     file = tmpfile();
     if (file == NULL) {
         snprintf(why, why_size, "a temporary file: %s", strerror(errno));
-        return 0;
+        return -1;
     }
     for (int r = 0; r < ranks; r++) {
         fprintf(file, "%s\n", network->host[r / per_node]);
     }
     fflush(file);
     snprintf(hosts, sizeof(hosts), "/proc/%ld/fd/%d", (long)getpid(), fileno(file));
-    well = run(network->name, ranks, hosts, script, line, context, why, why_size);
+    status = run(network->name, ranks, hosts, script, line, context, why, why_size);
     fclose(file);
-    return well;
+    return status;
 }

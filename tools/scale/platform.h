@@ -14,7 +14,7 @@ int platform_named(const char *text, size_t length);
 
 /** Look at it: the network gets its hosts, and, for what the library decides by, the link between
  * the first two.
- * @return 1, or 0 with one line in why. platform_free() releases it. */
+ * @return 0, or -1 with one line in why. platform_free() releases it. */
 int platform_open(network_t *network, const char *text, size_t length, char *why, size_t why_size);
 
 void platform_free(network_t *network);

@@ -51,7 +51,7 @@ static int script_make(script_t *script, const workload_t *work, const step_case
     }
     if (script->exchange == NULL) {
         snprintf(why, why_size, "out of memory");
-        return 0;
+        return -1;
     }
     for (size_t i = 0; i < work->exchanges; i++) {
         script_exchange_t *x = &script->exchange[i];
@@ -62,18 +62,18 @@ static int script_make(script_t *script, const workload_t *work, const step_case
                      "--simulate: '%.60s' is of messages; what is played is collectives",
                      work->exchange[i].name);
             free(script->exchange);
-            return 0;
+            return -1;
         }
-        if (!step_exchange(&work->exchange[i], how, &found, why, why_size)) {
+        if (step_exchange(&work->exchange[i], how, &found, why, why_size) != 0) {
             free(script->exchange);
-            return 0;
+            return -1;
         }
         if (found.ranks < facts->ranks) {
             snprintf(why, why_size,
                      "--simulate: '%.60s' is of %d of %d ranks; what is played is of all",
                      work->exchange[i].name, found.ranks, facts->ranks);
             free(script->exchange);
-            return 0;
+            return -1;
         }
         x->operation = work->exchange[i].operation;
         x->count     = found.count;
@@ -81,7 +81,7 @@ static int script_make(script_t *script, const workload_t *work, const step_case
         x->messages  = found.prediction.messages;
         snprintf(x->algorithm, sizeof(x->algorithm), "%s", found.prediction.algorithm);
     }
-    return 1;
+    return 0;
 }
 
 static double messages_in(const script_t *script)
@@ -109,7 +109,7 @@ static double messages_in(const script_t *script)
 
 typedef struct outcome {
     step_time_t *time;
-    int          well;
+    int          has_result;
 } outcome_t;
 
 static void take(void *context, const char *text)
@@ -118,8 +118,8 @@ static void take(void *context, const char *text)
     step_time_t *time    = outcome->time;
     double       messages;
 
-    outcome->well |= sscanf(text, SCRIPT_RESULT, &time->seconds, &time->compute, &time->exposed,
-                            &time->codec, &time->bytes, &messages) == 6;
+    outcome->has_result |= sscanf(text, SCRIPT_RESULT, &time->seconds, &time->compute,
+                                  &time->exposed, &time->codec, &time->bytes, &messages) == 6;
 }
 
 static int play(const script_t *script, const network_t *network, FILE *file, step_time_t *time,
@@ -128,21 +128,22 @@ static int play(const script_t *script, const network_t *network, FILE *file, st
     outcome_t outcome = {.time = time};
     char      player[PATH_MAX], path[64], what[500];
     char     *argv[] = {player, path, NULL};
-    int       well   = 0;
+    int       status = -1;
 
     snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)getpid(), fileno(file));
     if (network->hosts > 0) {
-        well = platform_play(network, script->ranks, script->per_node, path, take, &outcome, what,
-                             sizeof(what));
-    } else if (!child_find(PLAYER, player, sizeof(player))) {
+        status = platform_play(network, script->ranks, script->per_node, path, take, &outcome, what,
+                               sizeof(what));
+    } else if (child_find(PLAYER, player, sizeof(player)) != 0) {
         snprintf(what, sizeof(what), "there is no program " PLAYER);
     } else {
-        well = child_run(argv, take, &outcome, what, sizeof(what));
+        status = child_run(argv, take, &outcome, what, sizeof(what));
     }
-    if (!well || !outcome.well) {
-        snprintf(why, why_size, "--simulate: %s", well ? "the player said no result" : what);
+    if (status != 0 || !outcome.has_result) {
+        snprintf(why, why_size, "--simulate: %s", status == 0 ? "the player said no result" : what);
+        return -1;
     }
-    return well && outcome.well;
+    return 0;
 }
 
 int simulation_step(const workload_t *work, const step_case_t *how, const network_t *network,
@@ -152,16 +153,16 @@ int simulation_step(const workload_t *work, const step_case_t *how, const networ
     script_t     script;
     double       messages;
     FILE        *file;
-    int          well = 0;
+    int          status = -1;
 
     if (how->facts->ranks > RANKS_MOST) {
         snprintf(why, why_size,
                  "--simulate: %d ranks, of at most %d; without --simulate the model takes them all",
                  how->facts->ranks, RANKS_MOST);
-        return 0;
+        return -1;
     }
-    if (!script_make(&script, work, how, network, why, why_size)) {
-        return 0;
+    if (script_make(&script, work, how, network, why, why_size) != 0) {
+        return -1;
     }
     messages = messages_in(&script);
     file     = tmpfile();
@@ -170,15 +171,15 @@ int simulation_step(const workload_t *work, const step_case_t *how, const networ
                  "--simulate: about %.2g messages on %d ranks, of at most %.0g; without --simulate "
                  "the model takes them all",
                  messages, script.ranks, most);
-    } else if (file == NULL || !script_write(&script, file)) {
+    } else if (file == NULL || script_write(&script, file) != 0) {
         snprintf(why, why_size, "--simulate: a temporary file: %s", strerror(errno));
     } else {
-        *time = (step_time_t){.seconds = 0.0};
-        well  = play(&script, network, file, time, why, why_size);
+        *time  = (step_time_t){.seconds = 0.0};
+        status = play(&script, network, file, time, why, why_size);
     }
     if (file != NULL) {
         fclose(file);
     }
     free(script.exchange);
-    return well;
+    return status;
 }

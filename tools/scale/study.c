@@ -34,7 +34,7 @@ static const workload_t *step_of(const study_t *study, const scheme_t *scheme, i
     }
     return training_step(work, scheme, ranks,
                          study->weak ? ceil(batch / work->ranks) * ranks : batch, lossy, made, why,
-                         why_size)
+                         why_size) == 0
                ? made
                : NULL;
 }
@@ -57,12 +57,12 @@ static int time_of(const study_t *study, const network_t *network, const tw_fact
     const workload_t       *step     = step_of(study, &variant->scheme, facts->ranks,
                                                codec != NULL && codec->max_error > 0.0, &made, why, why_size);
     const int               simulate = study->simulate && network != NULL && facts->ranks > 1;
-    const int               good =
-        step != NULL && (simulate ? simulation_step(step, &how, network, time, why, why_size)
-                                  : step_time(step, &how, time, why, why_size));
+    const int               status   = step == NULL ? -1
+                                       : simulate ? simulation_step(step, &how, network, time, why, why_size)
+                                                  : step_time(step, &how, time, why, why_size);
 
     workload_free(&made);
-    return good;
+    return status;
 }
 
 /* With a codec by its place; specs.count: fp32. */
@@ -91,11 +91,11 @@ static int compute_alone(study_t *study, char *why, size_t why_size)
     step_time_t time;
 
     facts.ranks = facts.nodes = facts.local_ranks = 1;
-    if (!time_of(study, NULL, &facts, "fp32", &study->variant[0], &time, why, why_size)) {
-        return 0;
+    if (time_of(study, NULL, &facts, "fp32", &study->variant[0], &time, why, why_size) != 0) {
+        return -1;
     }
     study->alone = time.seconds;
-    return 1;
+    return 0;
 }
 
 /* Ways of a step: variants, and for each the codecs and fp32. */
@@ -118,7 +118,7 @@ static int compute_row(study_t *study, size_t n, size_t r, size_t v, size_t s, c
     for (size_t k = 0; s == study->specs.count && k < s; k++) {
         if (tw_dtype_is_lossless(TW_F32, tw_codec_spec(study->specs.codec[k]))) {
             *time = *study_time(study, n, r, v, k);
-            return 1;
+            return 0;
         }
     }
     return compute(study, &study->network[n], study->ranks[r], v, s, time, why, why_size);
@@ -129,15 +129,15 @@ int study_compute(study_t *study, char *why, size_t why_size)
     study->time = calloc(study->networks * study->sizes * ways(study), sizeof(*study->time));
     if (study->time == NULL) {
         snprintf(why, why_size, "out of memory");
-        return 0;
+        return -1;
     }
     for (size_t k = 0; k < study->networks * study->sizes * ways(study); k++) {
         const size_t way = k % ways(study), row = k / ways(study);
 
-        if (!compute_row(study, row / study->sizes, row % study->sizes,
-                         way / (study->specs.count + 1), way % (study->specs.count + 1), why,
-                         why_size)) {
-            return 0;
+        if (compute_row(study, row / study->sizes, row % study->sizes,
+                        way / (study->specs.count + 1), way % (study->specs.count + 1), why,
+                        why_size) != 0) {
+            return -1;
         }
     }
     return compute_alone(study, why, why_size);
@@ -331,7 +331,7 @@ static double pays_up_to(const study_t *study, const network_t *network, int ran
 
         one.rate = decade * tenth[k % PER_DECADE];
         while (w < ways(study) &&
-               compute(study, &one, ranks, w / each, w % each, &time[w], why, sizeof(why))) {
+               compute(study, &one, ranks, w / each, w % each, &time[w], why, sizeof(why)) == 0) {
             w++;
         }
         if (w == ways(study) && best(study, time) % each < each - 1) {

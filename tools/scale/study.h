@@ -51,7 +51,7 @@ typedef struct study {
 } study_t;
 
 /** All combinations of lists of schemes (NULL: data; jobs that are not of layers have none),
- * algorithms (NULL: the fastest) and ranks per node (NULL: by study_per_node()). @return 1, or 0
+ * algorithms (NULL: the fastest) and ranks per node (NULL: by study_per_node()). @return 0, or -1
  * with one line in why. */
 int study_variants(study_t *study, const char *schemes, const char *algorithms,
                    const char *per_node, char *why, size_t why_size);
@@ -66,8 +66,8 @@ void study_unmodelled(const study_t *study);
 int study_one(const study_t *study, size_t n, size_t r, size_t v, size_t s, step_time_t *time,
               char *why, size_t why_size);
 
-/** Every row, and fp32 beside the codecs; needs all of the above but alone and time. @return 1, or
- * 0 with one line in why. */
+/** Every row, and fp32 beside the codecs; needs all of the above but alone and time. @return 0, or
+ * -1 with one line in why. */
 int study_compute(study_t *study, char *why, size_t why_size);
 
 /** The job too; what study_compute() has not made is NULL. */
@@ -91,7 +91,7 @@ void study_rows(const study_t *study, report_t *report);
 /** Up to which rate of the links the codecs pay, and which one is best on how many ranks. */
 void study_verdict(const study_t *study, report_t *report);
 
-/** Time of a step, efficiency and exposed share by ranks. @return 1, or 0 and rank 0 has said
+/** Time of a step, efficiency and exposed share by ranks. @return 0, or -1 and rank 0 has said
  * why. */
 int study_plot(const study_t *study, const char *path);
 

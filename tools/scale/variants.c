@@ -26,7 +26,7 @@ static const char *algorithm_at(size_t index)
     return NULL;
 }
 
-/* What one item of a list sets in a variant. @return 1, or 0 with one line in why. */
+/* What one item of a list sets in a variant. @return 0, or -1 with one line in why. */
 typedef int read_item_t(variant_t *variant, const char *text, size_t length, char *why,
                         size_t why_size);
 
@@ -45,7 +45,7 @@ static int read_algorithm(variant_t *variant, const char *text, size_t length, c
     for (size_t k = 0; (name = algorithm_at(k)) != NULL; k++) {
         if (strlen(name) == length && strncmp(text, name, length) == 0) {
             variant->algorithm = name;
-            return 1;
+            return 0;
         }
     }
     used = (size_t)snprintf(why, why_size, "--algorithm '%.*s': accepted are ",
@@ -53,7 +53,7 @@ static int read_algorithm(variant_t *variant, const char *text, size_t length, c
     for (size_t k = 0; (name = algorithm_at(k)) != NULL && used < why_size; k++) {
         used += (size_t)snprintf(why + used, why_size - used, "%s%s", k > 0 ? ", " : "", name);
     }
-    return 0;
+    return -1;
 }
 
 static int read_per_node(variant_t *variant, const char *text, size_t length, char *why,
@@ -65,10 +65,10 @@ static int read_per_node(variant_t *variant, const char *text, size_t length, ch
     if (*text < '0' || *text > '9' || end != text + length || n < 1 || n > WORKLOAD_RANKS) {
         snprintf(why, why_size, "--ranks-per-node '%.*s': accepted are numbers from 1 to %d",
                  (int)(length < 40 ? length : 40), text, WORKLOAD_RANKS);
-        return 0;
+        return -1;
     }
     variant->per_node = (int)n;
-    return 1;
+    return 0;
 }
 
 /* Every variant that there is, with every item of a list in turn; how many items go to *items. */
@@ -80,7 +80,7 @@ static int multiply(study_t *study, const char *list, read_item_t *read, size_t 
 
     *items = 1;
     if (list == NULL) {
-        return 1;
+        return 0;
     }
     memcpy(of, study->variant, sizeof(of));
     study->variants = 0;
@@ -94,17 +94,17 @@ static int multiply(study_t *study, const char *list, read_item_t *read, size_t 
                 snprintf(why, why_size,
                          "more than %d combinations of --scheme, --algorithm and --ranks-per-node",
                          STUDY_VARIANTS);
-                return 0;
+                return -1;
             }
             *one = of[v];
-            if (!read(one, at, length, why, why_size)) {
-                return 0;
+            if (read(one, at, length, why, why_size) != 0) {
+                return -1;
             }
             study->variants++;
         }
         at += length;
         if (*at == '\0') {
-            return 1;
+            return 0;
         }
     }
 }
@@ -114,14 +114,16 @@ int study_variants(study_t *study, const char *schemes, const char *algorithms,
 {
     if (schemes != NULL && study->work.training.layers == 0) {
         snprintf(why, why_size, "--scheme: this job has no layers; it is as its file says");
-        return 0;
+        return -1;
     }
     study->variant[0] = (variant_t){.per_node = 0};
     study->variants   = 1;
     return multiply(study, schemes != NULL ? schemes : "data", read_scheme, &study->schemes, why,
-                    why_size) &&
-           multiply(study, algorithms, read_algorithm, &study->algorithms, why, why_size) &&
-           multiply(study, per_node, read_per_node, &study->nodes, why, why_size);
+                    why_size) != 0 ||
+                   multiply(study, algorithms, read_algorithm, &study->algorithms, why, why_size) !=
+                       0
+               ? -1
+               : multiply(study, per_node, read_per_node, &study->nodes, why, why_size);
 }
 
 void study_per_node(study_t *study, int ranks)
