@@ -222,8 +222,8 @@ int main(int argc, char **argv)
 {
     job_t          job = {.size = 1, .local_ranks = 1, .argc = argc, .argv = argv};
     size_t         min = 0, max = 0;
-    const char    *json = NULL;
-    char           why[512];
+    const char    *json    = NULL;
+    tw_problem_t   problem = {.set = 0};
     int            code;
     report_t       report;
     const option_t options[] = {
@@ -243,8 +243,8 @@ int main(int argc, char **argv)
     if (code != JOB_GO_ON) {
         return code;
     }
-    if (measure_range(&min, &max, DEFAULT_MIN, DEFAULT_MAX, why, sizeof(why)) != 0) {
-        job_complain(&job, "other-codecs: %s", why);
+    if (measure_range(&min, &max, DEFAULT_MIN, DEFAULT_MAX, &problem) != 0) {
+        job_complain(&job, "other-codecs: %s", problem.text);
         return EXIT_USAGE;
     }
     if (report_begin(&report, &job, json) != 0) {

@@ -131,7 +131,7 @@ static void look_sign(look_t *look)
     }
 }
 
-static int look_through(const char *text, const char *path, char *why, size_t why_size)
+static int look_through(const char *text, const char *path, tw_problem_t *problem)
 {
     look_t look = {.at = text, .line = 1};
 
@@ -151,12 +151,12 @@ static int look_through(const char *text, const char *path, char *why, size_t wh
         }
     }
     if (look.wrong != NULL) {
-        snprintf(why, why_size, "%s:%d: %s", path, look.line, look.wrong);
+        tw_problem_set(problem, "%s:%d: %s", path, look.line, look.wrong);
     }
     return look.wrong == NULL ? 0 : -1;
 }
 
-char *job_text_read(const char *path, char *why, size_t why_size)
+char *job_text_read(const char *path, tw_problem_t *problem)
 {
     FILE  *file   = fopen(path, "re");
     size_t length = 0;
@@ -164,11 +164,11 @@ char *job_text_read(const char *path, char *why, size_t why_size)
     int    status = -1;
 
     if (text == NULL) {
-        snprintf(why, why_size, "cannot read '%s': %s", path, strerror(errno));
+        tw_problem_set(problem, "cannot read '%s': %s", path, strerror(errno));
     } else if (strlen(text) != length) {
-        snprintf(why, why_size, "%s: it is no text, there is a NUL in it", path);
+        tw_problem_set(problem, "%s: it is no text, there is a NUL in it", path);
     } else {
-        status = look_through(text, path, why, why_size);
+        status = look_through(text, path, problem);
     }
     if (file != NULL) {
         fclose(file);

@@ -4,11 +4,11 @@
 #ifndef SCALING_JOB_TEXT_H
 #define SCALING_JOB_TEXT_H
 
-#include <stddef.h>
+#include "command/problem.h"
 
-/** The text of a file of at most 64 MiB, which the caller frees; NULL with one line in why: it
+/** The text of a file of at most 64 MiB, which the caller frees; NULL with the problem set: it
  * cannot be read, or has what libconfig takes in silence: NUL, @include, whole numbers that do
  * not fit, a comment without an end. */
-char *job_text_read(const char *path, char *why, size_t why_size);
+char *job_text_read(const char *path, tw_problem_t *problem);
 
 #endif /* SCALING_JOB_TEXT_H */

@@ -12,15 +12,15 @@
 
 static int read_network(parser_t *p, const config_setting_t *at, network_t *network)
 {
-    const char *text = config_setting_get_string(at);
-    char        why[300];
+    const char  *text    = config_setting_get_string(at);
+    tw_problem_t problem = {.set = 0};
 
     if (text == NULL) {
         return job_wrong(p, at, "network: accepted is a text, as for thinwire scale --network");
     }
-    return network_parse(network, text, strlen(text), why, sizeof(why)) == 0
+    return network_parse(network, text, strlen(text), &problem) == 0
                ? 0
-               : job_wrong(p, at, "%s", why + strspn(why, "-")); /* no option here */
+               : job_wrong(p, at, "%s", problem.text + strspn(problem.text, "-")); /* no option */
 }
 
 /* A number of that name, if there is one. */
@@ -72,8 +72,8 @@ static int read_all(parser_t *p, const config_setting_t *root, void *into)
                : rate(p, root, "codec_rate", &m->codec_rate);
 }
 
-int machine_read(speeds_t *machine, const char *path, char *why, size_t why_size)
+int machine_read(speeds_t *machine, const char *path, tw_problem_t *problem)
 {
     *machine = (speeds_t){.ranks = 1};
-    return parse_file(path, read_all, machine, why, why_size);
+    return parse_file(path, read_all, machine, problem);
 }

@@ -21,7 +21,7 @@ typedef struct speeds {
 } speeds_t;
 
 /** Read a file.
- * @return 0, or -1 with one line in why. */
-int machine_read(speeds_t *machine, const char *path, char *why, size_t why_size);
+ * @return 0, or -1 with the problem set. */
+int machine_read(speeds_t *machine, const char *path, tw_problem_t *problem);
 
 #endif /* SCALING_MACHINE_H */

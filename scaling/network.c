@@ -53,24 +53,24 @@ const network_t *network_preset(size_t index)
     return index < PRESETS ? &presets[index] : NULL;
 }
 
-static int unknown(const char *text, size_t length, char *why, size_t why_size)
+static int unknown(const char *text, size_t length, tw_problem_t *problem)
 {
-    size_t used =
-        (size_t)snprintf(why, why_size, "--network '%.*s': accepted are", (int)length, text);
+    char   names[200];
+    size_t used = 0;
 
-    for (size_t k = 0; k < PRESETS && used < why_size; k++) {
-        used += (size_t)snprintf(why + used, why_size - used, "%s %s", k > 0 ? "," : "",
+    for (size_t k = 0; k < PRESETS && used < sizeof(names); k++) {
+        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s %s", k > 0 ? "," : "",
                                  presets[k].name);
     }
-    return -1;
+    return tw_problem_set(problem, "--network '%.*s': accepted are%s", (int)length, text, names);
 }
 
 /* KEY=VALUE of n characters. */
-static int set(network_t *network, const char *text, size_t n, char *why, size_t why_size)
+static int set(network_t *network, const char *text, size_t n, tw_problem_t *problem)
 {
     const size_t length = strcspn(text, "=");
-    char        *end;
-    size_t       used;
+    char        *end, names[200];
+    size_t       used = 0;
 
     for (size_t k = 0; k < KEYS && length < n; k++) {
         if (strlen(keys[k].name) == length && strncmp(keys[k].name, text, length) == 0) {
@@ -78,23 +78,22 @@ static int set(network_t *network, const char *text, size_t n, char *why, size_t
 
             if (end != text + n || length + 1 == n ||
                 !(value >= keys[k].least && value <= keys[k].most)) {
-                snprintf(why, why_size, "--network: '%.*s': accepted are numbers from %g to %g",
-                         (int)n, text, keys[k].least, keys[k].most);
-                return -1;
+                return tw_problem_set(problem,
+                                      "--network: '%.*s': accepted are numbers from %g to %g",
+                                      (int)n, text, keys[k].least, keys[k].most);
             }
             memcpy((char *)network + keys[k].at, &value, sizeof(value));
             return 0;
         }
     }
-    used = (size_t)snprintf(why, why_size, "--network: '%.*s': accepted are", (int)n, text);
-    for (size_t k = 0; k < KEYS && used < why_size; k++) {
-        used += (size_t)snprintf(why + used, why_size - used, "%s %s=N", k > 0 ? "," : "",
+    for (size_t k = 0; k < KEYS && used < sizeof(names); k++) {
+        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s %s=N", k > 0 ? "," : "",
                                  keys[k].name);
     }
-    return -1;
+    return tw_problem_set(problem, "--network: '%.*s': accepted are%s", (int)n, text, names);
 }
 
-int network_parse(network_t *network, const char *text, size_t length, char *why, size_t why_size)
+int network_parse(network_t *network, const char *text, size_t length, tw_problem_t *problem)
 {
     const char  *colon = memchr(text, ':', length);
     const size_t name  = colon != NULL ? (size_t)(colon - text) : length;
@@ -105,12 +104,11 @@ int network_parse(network_t *network, const char *text, size_t length, char *why
         k++;
     }
     if (length >= NETWORK_NAME) {
-        snprintf(why, why_size, "--network '%.80s...': longer than %d characters", text,
-                 NETWORK_NAME - 1);
-        return -1;
+        return tw_problem_set(problem, "--network '%.80s...': longer than %d characters", text,
+                              NETWORK_NAME - 1);
     }
     if (k == PRESETS) {
-        return unknown(text, name < 80 ? name : 80, why, why_size);
+        return unknown(text, name < 80 ? name : 80, problem);
     }
     *network = presets[k];
     memcpy(network->name, text, length);
@@ -121,7 +119,7 @@ int network_parse(network_t *network, const char *text, size_t length, char *why
         const char  *next = memchr(word, ':', left);
         const size_t n    = next != NULL ? (size_t)(next - word) : left;
 
-        if (set(network, word, n, why, why_size) != 0) {
+        if (set(network, word, n, problem) != 0) {
             return -1;
         }
         at += 1 + n;

@@ -9,6 +9,8 @@
 
 #include <thinwire/facts.h>
 
+#include "command/problem.h"
+
 enum { NETWORK_NAME = 128 };
 
 typedef struct network {
@@ -29,8 +31,8 @@ typedef struct network {
 const network_t *network_preset(size_t index);
 
 /** Read NAME[:KEY=VALUE...].
- * @return 0, or -1 with one line in why. */
-int network_parse(network_t *network, const char *text, size_t length, char *why, size_t why_size);
+ * @return 0, or -1 with the problem set. */
+int network_parse(network_t *network, const char *text, size_t length, tw_problem_t *problem);
 
 /** Facts of so many ranks on it, `per_node` of them on a node. Codecs, engine and factors stay
  * those of *facts. */

@@ -24,8 +24,7 @@ typedef struct parser {
     size_t        slots;
     early_wait_t *early;
     size_t        earlies;
-    char         *why;
-    size_t        why_size;
+    tw_problem_t *problem;
 } parser_t;
 
 /** One line, FILE:LINE: and the text. @return -1. */
@@ -49,10 +48,10 @@ int job_flag(parser_t *p, const config_setting_t *at, int *value);
 int job_only(parser_t *p, const config_setting_t *group, const char *known);
 
 /** Read a file and hand its settings to `read`.
- * @return what that returns, or -1 with one line in why: the file cannot be read, or is no
+ * @return what that returns, or -1 with the problem set: the file cannot be read, or is no
  *         libconfig. */
 int parse_file(const char *path, int (*read)(parser_t *p, const config_setting_t *root, void *into),
-               void *into, char *why, size_t why_size);
+               void *into, tw_problem_t *problem);
 
 #define COUNT_MOST 1e15 /* of elements */
 

@@ -247,18 +247,17 @@ static void begin_step(walk_t *w)
     w->rounds = 0;
 }
 
-int step_time(const workload_t *work, const step_case_t *how, step_time_t *time, char *why,
-              size_t why_size)
+int step_time(const workload_t *work, const step_case_t *how, step_time_t *time,
+              tw_problem_t *problem)
 {
     walk_t w = {.work = work, .share = how->share, .slower = step_slower(work, how->facts)};
 
     w.trip = calloc(work->exchanges + 1, sizeof(*w.trip));
     if (w.trip == NULL) {
-        snprintf(why, why_size, "out of memory");
-        return -1;
+        return tw_problem_set(problem, "out of memory");
     }
     for (size_t i = 0; i < work->exchanges; i++) {
-        if (step_trip(&work->exchange[i], how, &w.trip[i], why, why_size) != 0) {
+        if (step_trip(&work->exchange[i], how, &w.trip[i], problem) != 0) {
             free(w.trip);
             return -1;
         }
@@ -273,9 +272,8 @@ int step_time(const workload_t *work, const step_case_t *how, step_time_t *time,
     free(w.trip);
     if (!isfinite(time->seconds + time->exposed + time->codec + time->bytes) ||
         time->compute > (1.0 + 1e-6) * time->seconds) {
-        snprintf(why, why_size,
-                 "a step would take too long to be told: so long is what the job repeats");
-        return -1;
+        return tw_problem_set(
+            problem, "a step would take too long to be told: so long is what the job repeats");
     }
     return 0;
 }

@@ -33,18 +33,18 @@ typedef struct step_exchange {
     tw_prediction_t prediction;
 } step_exchange_t;
 
-/** @return 0, or -1 with one line in why. */
-int step_exchange(const exchange_t *x, const step_case_t *how, step_exchange_t *found, char *why,
-                  size_t why_size);
+/** @return 0, or -1 with the problem set. */
+int step_exchange(const exchange_t *x, const step_case_t *how, step_exchange_t *found,
+                  tw_problem_t *problem);
 
 /** How much longer a computation takes where ranks share processors than where the job was
  * measured. */
 double step_slower(const workload_t *work, const tw_facts_t *facts);
 
 /** A step once the program has run for a while: the third.
- * @return 0, or -1 with one line in why: no memory, or an exchange that the facts' codecs or
+ * @return 0, or -1 with the problem set: no memory, or an exchange that the facts' codecs or
  *         algorithms cannot serve. */
-int step_time(const workload_t *work, const step_case_t *how, step_time_t *time, char *why,
-              size_t why_size);
+int step_time(const workload_t *work, const step_case_t *how, step_time_t *time,
+              tw_problem_t *problem);
 
 #endif /* SCALING_STEP_H */

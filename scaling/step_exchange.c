@@ -84,12 +84,12 @@ static int is_left(const exchange_t *x, const step_case_t *how)
 }
 
 static int exchange_as(const exchange_t *x, const step_case_t *how, step_exchange_t *found,
-                       char *why, size_t why_size);
+                       tw_problem_t *problem);
 
 /* Doubles for which the codec has no form stay as they are, or become floats where that is asked
  * for. */
-int step_exchange(const exchange_t *x, const step_case_t *how, step_exchange_t *found, char *why,
-                  size_t why_size)
+int step_exchange(const exchange_t *x, const step_case_t *how, step_exchange_t *found,
+                  tw_problem_t *problem)
 {
     exchange_t narrow = *x;
 
@@ -98,11 +98,11 @@ int step_exchange(const exchange_t *x, const step_case_t *how, step_exchange_t *
         tw_facts_codec(how->facts, how->spec, TW_F32) != NULL) {
         narrow.dtype = TW_F32;
     }
-    return exchange_as(&narrow, how, found, why, why_size);
+    return exchange_as(&narrow, how, found, problem);
 }
 
 static int exchange_as(const exchange_t *x, const step_case_t *how, step_exchange_t *found,
-                       char *why, size_t why_size)
+                       tw_problem_t *problem)
 {
     const int own =
         how->act != NULL && (strcmp(x->class, "act") == 0 || strcmp(x->class, "back") == 0);
@@ -128,11 +128,11 @@ static int exchange_as(const exchange_t *x, const step_case_t *how, step_exchang
         found->codec = tw_facts_codec(how->facts, found->codec->spec, found->codec->dtype);
     }
     if (status != TW_OK) {
-        snprintf(why, why_size, "'%.60s': nothing is known of %s%s%s%s%s on %d ranks", x->name,
-                 spec, is_narrow(x) ? "" : " for ", is_narrow(x) ? "" : tw_dtype_name(x->dtype),
-                 how->algorithm != NULL ? " by " : "", how->algorithm != NULL ? how->algorithm : "",
-                 facts.ranks);
-        return -1;
+        return tw_problem_set(problem, "'%.60s': nothing is known of %s%s%s%s%s on %d ranks",
+                              x->name, spec, is_narrow(x) ? "" : " for ",
+                              is_narrow(x) ? "" : tw_dtype_name(x->dtype),
+                              how->algorithm != NULL ? " by " : "",
+                              how->algorithm != NULL ? how->algorithm : "", facts.ranks);
     }
     return 0;
 }
@@ -184,7 +184,7 @@ static void messages_time(const exchange_t *x, const step_case_t *how, trip_t *t
     trip->bytes = trip->first = most;
 }
 
-int step_trip(const exchange_t *x, const step_case_t *how, trip_t *trip, char *why, size_t why_size)
+int step_trip(const exchange_t *x, const step_case_t *how, trip_t *trip, tw_problem_t *problem)
 {
     step_exchange_t found;
 
@@ -192,7 +192,7 @@ int step_trip(const exchange_t *x, const step_case_t *how, trip_t *trip, char *w
         messages_time(x, how, trip);
         return 0;
     }
-    if (step_exchange(x, how, &found, why, why_size) != 0) {
+    if (step_exchange(x, how, &found, problem) != 0) {
         return -1;
     }
     *trip = (trip_t){.seconds = found.prediction.seconds,

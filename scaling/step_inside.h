@@ -18,8 +18,7 @@ typedef struct trip {
 } trip_t;
 
 /** Predict an exchange: all but begin, end, started and mark of *trip.
- * @return 0, or -1 with one line in why. */
-int step_trip(const exchange_t *x, const step_case_t *how, trip_t *trip, char *why,
-              size_t why_size);
+ * @return 0, or -1 with the problem set. */
+int step_trip(const exchange_t *x, const step_case_t *how, trip_t *trip, tw_problem_t *problem);
 
 #endif /* SCALING_STEP_INSIDE_H */

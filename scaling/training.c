@@ -35,7 +35,7 @@ typedef struct buckets {
 
 /* ---- schemes ------------------------------------------------------------------------------- */
 
-int scheme_parse(scheme_t *scheme, const char *text, size_t length, char *why, size_t why_size)
+int scheme_parse(scheme_t *scheme, const char *text, size_t length, tw_problem_t *problem)
 {
     static const char *const names[] = {"data", "a", "b", "c"};
     char                     word[WORKLOAD_NAME], *end;
@@ -61,10 +61,9 @@ int scheme_parse(scheme_t *scheme, const char *text, size_t length, char *why, s
             }
         }
     }
-    snprintf(why, why_size,
-             "--scheme '%.*s': accepted are data, a, b, c and group=G, G from 1 to %d",
-             length < 60 ? (int)length : 60, text, WORKLOAD_RANKS);
-    return -1;
+    return tw_problem_set(problem,
+                          "--scheme '%.*s': accepted are data, a, b, c and group=G, G from 1 to %d",
+                          length < 60 ? (int)length : 60, text, WORKLOAD_RANKS);
 }
 
 /* ---- gradients of what every rank has ------------------------------------------------------ */
@@ -411,7 +410,7 @@ static void split(builder_t *b, const scheme_t *scheme)
 }
 
 int training_step(const workload_t *of, const scheme_t *scheme, int ranks, double batch, int lossy,
-                  workload_t *work, char *why, size_t why_size)
+                  workload_t *work, tw_problem_t *problem)
 {
     const training_t *t = &of->training;
     builder_t         b = {.t     = t,
@@ -426,10 +425,9 @@ int training_step(const workload_t *of, const scheme_t *scheme, int ranks, doubl
     *work  = (workload_t){.ranks = ranks, .fixed = 1, .processor = of->processor};
     strcpy(work->name, of->name);
     if (scheme->kind != SCHEME_DATA && t->dense == t->layers) {
-        snprintf(why, why_size,
-                 "--scheme %s: '%s' has no dense layers at its end that could be split",
-                 scheme->text, of->name);
-        return -1;
+        return tw_problem_set(
+            problem, "--scheme %s: '%s' has no dense layers at its end that could be split",
+            scheme->text, of->name);
     }
     if (scheme->kind == SCHEME_DATA || ranks == 1) {
         data_parallel(&b);
@@ -439,7 +437,7 @@ int training_step(const workload_t *of, const scheme_t *scheme, int ranks, doubl
     owners_destroy(&b);
     if (b.failed) {
         workload_free(work);
-        snprintf(why, why_size, "out of memory");
+        tw_problem_set(problem, "out of memory");
     }
     return b.failed ? -1 : 0;
 }

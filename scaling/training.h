@@ -20,8 +20,8 @@ typedef struct scheme {
 } scheme_t;
 
 /** Read data, a, b, c or group=G.
- * @return 0, or -1 with one line in why. */
-int scheme_parse(scheme_t *scheme, const char *text, size_t length, char *why, size_t why_size);
+ * @return 0, or -1 with the problem set. */
+int scheme_parse(scheme_t *scheme, const char *text, size_t length, tw_problem_t *problem);
 
 /** The step of a training on so many ranks: its items take fixed times.
  * @param batch   examples of all ranks
@@ -29,9 +29,9 @@ int scheme_parse(scheme_t *scheme, const char *text, size_t length, char *why, s
  *                the others as fp32
  * @param [out] work  name and ranks are those of *of, which must outlive it; release with
  *                    workload_free()
- * @return 0, or -1 with one line in why: out of memory, a scheme that cannot be. */
+ * @return 0, or -1 with the problem set: out of memory, a scheme that cannot be. */
 int training_step(const workload_t *of, const scheme_t *scheme, int ranks, double batch, int lossy,
-                  workload_t *work, char *why, size_t why_size);
+                  workload_t *work, tw_problem_t *problem);
 
 /** Of a tw_weights_owners_t, or 0: replicated, root, sharded; NULL: there is none such. */
 const char *training_owners(int owners);

@@ -20,9 +20,8 @@ int job_wrong(parser_t *p, const config_setting_t *at, const char *format, ...)
     va_start(list, format);
     vsnprintf(text, sizeof(text), format, list);
     va_end(list);
-    snprintf(p->why, p->why_size, "%s:%d: %s", p->path,
-             at != NULL ? (int)config_setting_source_line(at) : 1, text);
-    return -1;
+    return tw_problem_set(p->problem, "%s:%d: %s", p->path,
+                          at != NULL ? (int)config_setting_source_line(at) : 1, text);
 }
 
 /* A number, whole or not. */
@@ -107,10 +106,10 @@ int job_only(parser_t *p, const config_setting_t *group, const char *known)
 }
 
 int parse_file(const char *path, int (*read)(parser_t *p, const config_setting_t *root, void *into),
-               void *into, char *why, size_t why_size)
+               void *into, tw_problem_t *problem)
 {
-    parser_t p    = {.path = path, .why = why, .why_size = why_size};
-    char    *text = job_text_read(path, why, why_size);
+    parser_t p    = {.path = path, .problem = problem};
+    char    *text = job_text_read(path, problem);
     config_t config;
     int      status = -1;
 
@@ -121,9 +120,9 @@ int parse_file(const char *path, int (*read)(parser_t *p, const config_setting_t
     if (config_read_string(&config, text) == CONFIG_TRUE) {
         status = read(&p, config_root_setting(&config), into);
     } else {
-        snprintf(why, why_size, "%s:%d: %s", path, config_error_line(&config),
-                 config_error_text(&config) != NULL ? config_error_text(&config)
-                                                    : "it cannot be read");
+        tw_problem_set(problem, "%s:%d: %s", path, config_error_line(&config),
+                       config_error_text(&config) != NULL ? config_error_text(&config)
+                                                          : "it cannot be read");
     }
     config_destroy(&config);
     free(text);

@@ -200,10 +200,10 @@ static int read_root(parser_t *p, const config_setting_t *root, void *into)
     return read_all(p, root);
 }
 
-int workload_read(workload_t *work, const char *path, char *why, size_t why_size)
+int workload_read(workload_t *work, const char *path, tw_problem_t *problem)
 {
     *work = (workload_t){.ranks = 0};
-    if (parse_file(path, read_root, work, why, why_size) != 0) {
+    if (parse_file(path, read_root, work, problem) != 0) {
         workload_free(work);
         return -1;
     }

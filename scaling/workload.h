@@ -10,6 +10,8 @@
 
 #include <thinwire/facts.h>
 
+#include "command/problem.h"
+
 enum {
     WORKLOAD_NAME   = 64,
     WORKLOAD_ITEMS  = 1000000,
@@ -113,9 +115,9 @@ typedef struct workload {
 } workload_t;
 
 /** Read a file.
- * @param [out] why  one line, without the command's name, on failure.
+ * @param [out] problem  without the command's name, on failure.
  * @return 0, or -1 and nothing to release. */
-int workload_read(workload_t *work, const char *path, char *why, size_t why_size);
+int workload_read(workload_t *work, const char *path, tw_problem_t *problem);
 
 void workload_free(workload_t *work);
 

@@ -217,9 +217,8 @@ static int read_messages(parser_t *p, const config_setting_t *group, exchange_t 
         return -1;
     }
     x->messages = (int)messages;
-    return count != NULL && job_number(p, count, 0.0, COUNT_MOST, &x->count) == 0
-               ? 0
-               : job_wrong(p, group, "messages: they need a count");
+    return count != NULL ? job_number(p, count, 0.0, COUNT_MOST, &x->count)
+                         : job_wrong(p, group, "messages: they need a count");
 }
 
 static int read_named(parser_t *p, const config_setting_t *group, const config_setting_t *what,

@@ -203,7 +203,7 @@ static int run(const codec_arguments_t *a, job_t *job, tw_context_t *ctx)
     return code;
 }
 
-static int parse_threads(codec_arguments_t *a, char *why, size_t why_size)
+static int parse_threads(codec_arguments_t *a, tw_problem_t *problem)
 {
     const char *at = a->threads_text != NULL ? a->threads_text : "1";
 
@@ -213,11 +213,10 @@ static int parse_threads(codec_arguments_t *a, char *why, size_t why_size)
 
         if (*at < '0' || *at > '9' || n < 1 || n > MOST_THREADS || (*end != '\0' && *end != ',') ||
             a->threads_count == MOST_LISTED) {
-            snprintf(
-                why, why_size,
+            return tw_problem_set(
+                problem,
                 "--threads %s: accepted are numbers from 1 to %d, such as 2 or 1,2,4 (at most %d)",
                 a->threads_text, MOST_THREADS, MOST_LISTED);
-            return -1;
         }
         a->threads[a->threads_count++] = (int)n;
         at                             = *end == ',' ? end + 1 : NULL;
@@ -227,7 +226,7 @@ static int parse_threads(codec_arguments_t *a, char *why, size_t why_size)
 
 /* The instruction sets that are asked for and present; the first word that is neither is the error.
  */
-static int choose_isa(codec_arguments_t *a, tw_context_t *ctx, char *why, size_t why_size)
+static int choose_isa(codec_arguments_t *a, tw_context_t *ctx, tw_problem_t *problem)
 {
     const char *text      = a->isa_text != NULL ? a->isa_text : "";
     const int   all       = strcmp(text, "all") == 0;
@@ -253,9 +252,8 @@ static int choose_isa(codec_arguments_t *a, tw_context_t *ctx, char *why, size_t
         }
         if (isa_names[i] == NULL || !isa_present(ctx, isa_names[i]) ||
             a->isa_count == MOST_LISTED) {
-            snprintf(why, why_size, "--isa %.100s: accepted here: all, or of %s", a->isa_text,
-                     here);
-            return -1;
+            return tw_problem_set(problem, "--isa %.100s: accepted here: all, or of %s",
+                                  a->isa_text, here);
         }
         a->isa[a->isa_count++] = isa_names[i];
         text += length + (text[length] == ',');
@@ -265,8 +263,8 @@ static int choose_isa(codec_arguments_t *a, tw_context_t *ctx, char *why, size_t
 
 int bench_codec_main(job_t *job, int argc, char **argv)
 {
-    codec_arguments_t a = {0};
-    char              why[512];
+    codec_arguments_t a       = {0};
+    tw_problem_t      problem = {.set = 0};
     tw_context_t     *ctx;
     int               code;
     const option_t    options[] = {
@@ -303,19 +301,19 @@ int bench_codec_main(job_t *job, int argc, char **argv)
     if (code != JOB_GO_ON) {
         return code;
     }
-    if (parse_threads(&a, why, sizeof(why)) != 0 ||
-        measure_range(&a.min, &a.max, DEFAULT_MIN, DEFAULT_MAX, why, sizeof(why)) != 0) {
-        job_complain(job, "bench codec: %s", why);
+    if (parse_threads(&a, &problem) != 0 ||
+        measure_range(&a.min, &a.max, DEFAULT_MIN, DEFAULT_MAX, &problem) != 0) {
+        job_complain(job, "bench codec: %s", problem.text);
         return EXIT_USAGE;
     }
     ctx = job_context(job);
     if (ctx == NULL) {
         return EXIT_FAILED;
     }
-    if (choose_isa(&a, ctx, why, sizeof(why)) == 0) {
+    if (choose_isa(&a, ctx, &problem) == 0) {
         code = run(&a, job, ctx);
     } else {
-        job_complain(job, "bench codec: %s", why);
+        job_complain(job, "bench codec: %s", problem.text);
         code = EXIT_USAGE;
     }
     tw_context_destroy(ctx);

@@ -214,17 +214,16 @@ static int bench_all(const operation_t *operation, bench_call_t *x, const specs_
     return identical ? 0 : -1;
 }
 
-/* This rank's data. @return 0, or -1 with a line in why. */
-static int fill(const bench_call_t *x, const collective_arguments_t *a, size_t values, char *why,
-                size_t why_size)
+/* This rank's data. */
+static int fill(const bench_call_t *x, const collective_arguments_t *a, size_t values,
+                tw_problem_t *problem)
 {
     if (x->send == NULL || x->recv == NULL) {
-        snprintf(why, why_size, "not enough memory for --max %zu", a->max);
-        return -1;
+        return tw_problem_set(problem, "not enough memory for --max %zu", a->max);
     }
     memset(x->recv, 0, values * sizeof(float));
     if (a->data != NULL && strcmp(a->data, "normal") != 0) {
-        return data_read(a->data, x->job->rank, x->job->size, x->send, values, why, why_size);
+        return data_read(a->data, x->job->rank, x->job->size, x->send, values, problem);
     }
     data_normal(x->send, values, (uint64_t)x->job->rank + 1, 1.0);
     return 0;
@@ -234,19 +233,19 @@ static int run(const operation_t *operation, const job_t *job, tw_context_t *ctx
                const specs_t *specs, const collective_arguments_t *a, report_t *report)
 {
     static model_rows_t rows;
-    const size_t        values = bench_values(operation, a->max / sizeof(float), job->size);
-    bench_call_t        x      = {.job = job, .comm = comm};
-    char                why[512];
+    const size_t        values  = bench_values(operation, a->max / sizeof(float), job->size);
+    bench_call_t        x       = {.job = job, .comm = comm};
+    tw_problem_t        problem = {.set = 0};
     /* Two buffers on all ranks of this node, and as much again for what thinwire and MPI hold. */
     int well =
-        measure_fits(4.0 * sizeof(float) * (double)values * job->local_ranks, why, sizeof(why));
+        measure_memory(4.0 * sizeof(float) * (double)values * job->local_ranks, &problem) == 0;
 
     if (well) {
         x.send = malloc(values * sizeof(float));
         x.recv = malloc(values * sizeof(float));
-        well   = fill(&x, a, values, why, sizeof(why)) == 0;
+        well   = fill(&x, a, values, &problem) == 0;
     }
-    if (job_agree(job, well, why) == 0) {
+    if (job_agree(job, well, problem.text) == 0) {
         print_header(operation, job, a);
         well = bench_all(operation, &x, specs, a, report, &rows) == 0;
         if (!well) {
@@ -319,22 +318,22 @@ static int bench_collective(const operation_t *operation, const char *usage, con
                 {"--json", "FILE", "Also write the rows as JSON.", OPTION_TEXT, &a.json, 0, 0},
                 {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
     const command_t command = {usage, about, examples, .options = options};
-    char            why[512];
+    tw_problem_t    problem = {.set = 0};
+    char            name[32];
     int             code;
 
-    snprintf(why, sizeof(why), "bench %s", operation->name);
-    code = job_options(job, &command, why, argc, argv);
+    snprintf(name, sizeof(name), "bench %s", operation->name);
+    code = job_options(job, &command, name, argc, argv);
     if (code != JOB_GO_ON) {
         return code;
     }
     if (a.max >= LARGEST) {
-        snprintf(why, sizeof(why),
-                 "--max: sizes are below 8G, which is what one MPI call can count");
-    } else if (measure_range(&a.min, &a.max, DEFAULT_MIN, DEFAULT_MAX, why, sizeof(why)) == 0) {
+        tw_problem_set(&problem, "--max: sizes are below 8G, which is what one MPI call can count");
+    } else if (measure_range(&a.min, &a.max, DEFAULT_MIN, DEFAULT_MAX, &problem) == 0) {
         job_need_mpi(job);
         return run_job(operation, job, &a);
     }
-    job_complain(job, "bench %s: %s", operation->name, why);
+    job_complain(job, "%s: %s", name, problem.text);
     return EXIT_USAGE;
 }
 

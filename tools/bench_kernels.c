@@ -28,13 +28,13 @@ const char *bench_operation_name(kernel_operation_t operation)
 int arena_create(arena_t *arena, const job_t *job, size_t values, size_t codes)
 {
     const size_t line = values * sizeof(float) / 64 * 64 + 64, code_line = codes / 64 * 64 + 64;
-    const double all = 3.0 * (double)line + (double)code_line + 4.0 * 4096;
-    char         why[256];
+    const double all     = 3.0 * (double)line + (double)code_line + 4.0 * 4096;
+    tw_problem_t problem = {.set = 0};
     uint8_t     *at;
 
     *arena = (arena_t){NULL, NULL, NULL, NULL, NULL};
-    if (!measure_fits(all, why, sizeof(why))) {
-        job_complain(job, "%s", why);
+    if (measure_memory(all, &problem) != 0) {
+        job_complain(job, "%s", problem.text);
         return -1;
     }
     if (posix_memalign(&arena->memory, 4096, 3 * line + code_line + 4 * 4096) != 0) {

@@ -64,17 +64,17 @@ void data_uniform(float *x, size_t n, uint64_t seed)
     }
 }
 
-/* Values in the file; 0 with a line in why if it is none of ours. */
-static size_t file_values(FILE *file, const char *path, char *why, size_t why_size)
+/* Values in the file; 0 with the problem set if it is none of ours. */
+static size_t file_values(FILE *file, const char *path, tw_problem_t *problem)
 {
     struct stat st;
 
     if (fstat(fileno(file), &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0 ||
         st.st_size % 4 != 0) {
-        snprintf(why, why_size,
-                 "--data %.200s: not a file of float32 values; accepted: raw little-endian "
-                 "float32, a multiple of 4 bytes, or the word normal",
-                 path);
+        tw_problem_set(problem,
+                       "--data %.200s: not a file of float32 values; accepted: raw little-endian "
+                       "float32, a multiple of 4 bytes, or the word normal",
+                       path);
         return 0;
     }
     return (size_t)st.st_size / 4;
@@ -95,25 +95,24 @@ static int read_values(FILE *file, size_t values, size_t first, float *x, size_t
     return 0;
 }
 
-int data_read(const char *path, int part, int parts, float *x, size_t n, char *why, size_t why_size)
+int data_read(const char *path, int part, int parts, float *x, size_t n, tw_problem_t *problem)
 {
     FILE  *file = fopen(path, "rb");
     size_t values, first;
     int    well;
 
     if (file == NULL) {
-        snprintf(why, why_size,
-                 "--data %.200s: %s; accepted: a file of raw little-endian float32, "
-                 "or the word normal",
-                 path, strerror(errno));
-        return -1;
+        return tw_problem_set(problem,
+                              "--data %.200s: %s; accepted: a file of raw little-endian float32, "
+                              "or the word normal",
+                              path, strerror(errno));
     }
-    values = file_values(file, path, why, why_size);
+    values = file_values(file, path, problem);
     first  = values / (size_t)parts * (size_t)part;
     well   = values > 0 && read_values(file, values, first, x, n) == 0;
     if (values > 0 && !well) {
-        snprintf(why, why_size, "--data %.200s: cannot be read: %s", path,
-                 ferror(file) ? strerror(errno) : "it ended early");
+        tw_problem_set(problem, "--data %.200s: cannot be read: %s", path,
+                       ferror(file) ? strerror(errno) : "it ended early");
     }
     fclose(file);
     for (size_t i = 0; well && i < n; i++) {
@@ -123,10 +122,10 @@ int data_read(const char *path, int part, int parts, float *x, size_t n, char *w
         bits = le32toh(bits);
         memcpy(&x[i], &bits, sizeof(bits));
         if (!isfinite(x[i])) {
-            snprintf(why, why_size,
-                     "--data %.200s: value %zu is not finite; an error cannot be measured on it",
-                     path, (first + i) % values);
-            return -1;
+            return tw_problem_set(
+                problem,
+                "--data %.200s: value %zu is not finite; an error cannot be measured on it", path,
+                (first + i) % values);
         }
     }
     return well ? 0 : -1;

@@ -39,8 +39,8 @@ int measure_repeats(double seconds, double budget)
     return wanted < 5 ? 5 : wanted > MEASURE_REPEATS ? MEASURE_REPEATS : (int)wanted;
 }
 
-int measure_range(size_t *min, size_t *max, size_t default_min, size_t default_max, char *why,
-                  size_t why_size)
+int measure_range(size_t *min, size_t *max, size_t default_min, size_t default_max,
+                  tw_problem_t *problem)
 {
     if (*min == 0) {
         *min = *max > 0 && *max < default_min ? *max : default_min;
@@ -53,8 +53,7 @@ int measure_range(size_t *min, size_t *max, size_t default_min, size_t default_m
 
         table_size(small, *max);
         table_size(large, *min);
-        snprintf(why, why_size, "--min %s is larger than --max %s", large, small);
-        return -1;
+        return tw_problem_set(problem, "--min %s is larger than --max %s", large, small);
     }
     return 0;
 }
@@ -67,16 +66,15 @@ size_t measure_next_size(size_t size, size_t max)
     return size > max / 4 ? max : size * 4;
 }
 
-int measure_fits(double bytes, char *why, size_t why_size)
+int measure_memory(double bytes, tw_problem_t *problem)
 {
     const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 
     if (have <= 0 || bytes <= have) {
-        return 1;
+        return 0;
     }
-    snprintf(
-        why, why_size,
+    return tw_problem_set(
+        problem,
         "the largest size needs about %.1f GiB on a node that has %.1f GiB; use a smaller --max",
         bytes / 1073741824.0, have / 1073741824.0);
-    return 0;
 }

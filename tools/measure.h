@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "command/problem.h"
+
 #define MEASURE_REPEATS 500 /* at most */
 
 double measure_now(void); /* seconds, monotonic */
@@ -18,14 +20,14 @@ double measure_median(double *values, size_t n);
 int measure_repeats(double seconds, double budget);
 
 /* The sizes of a bench: min, 4 min, 16 min ... and max. What was not given (0) adapts to what was.
- * @return 0, or -1 with one line in why. */
-int    measure_range(size_t *min, size_t *max, size_t default_min, size_t default_max, char *why,
-                     size_t why_size);
+ * @return 0, or -1 with the problem set. */
+int    measure_range(size_t *min, size_t *max, size_t default_min, size_t default_max,
+                     tw_problem_t *problem);
 size_t measure_next_size(size_t size, size_t max); /* 0 after max */
 
-/* Do `bytes` fit the memory of this machine? If not, one line in why: to be told is better than to
- * be killed. */
-int measure_fits(double bytes, char *why, size_t why_size);
+/* Do `bytes` fit the memory of this machine? To be told is better than to be killed.
+ * @return 0, or -1 with the problem set. */
+int measure_memory(double bytes, tw_problem_t *problem);
 
 /* x[i] = i-th value of stream `seed` of a normal distribution with this deviation (mean 0), or of a
  * uniform one on (0, 1]; the same whatever n and the threads. */
@@ -34,8 +36,7 @@ void data_uniform(float *x, size_t n, uint64_t seed);
 
 /* n values of a file of little-endian float32, from where the part-th of `parts` equal parts of it
  * begins, starting again at its end.
- * @return 0, or -1 with one line in why. */
-int data_read(const char *path, int part, int parts, float *x, size_t n, char *why,
-              size_t why_size);
+ * @return 0, or -1 with the problem set. */
+int data_read(const char *path, int part, int parts, float *x, size_t n, tw_problem_t *problem);
 
 #endif /* TOOLS_MEASURE_H */

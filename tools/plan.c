@@ -112,9 +112,9 @@ static void print_layers(const plan_t *plan, report_t *report)
 
 /* ---- the command --------------------------------------------------------------------------- */
 
-static int read_machine(plan_t *plan, const plan_arguments_t *a, char *why, size_t why_size)
+static int read_machine(plan_t *plan, const plan_arguments_t *a, tw_problem_t *problem)
 {
-    if (machine_read(&plan->machine, a->machine, why, why_size) != 0) {
+    if (machine_read(&plan->machine, a->machine, problem) != 0) {
         return -1;
     }
     plan->ranks            = a->ranks > 0 ? a->ranks : plan->machine.ranks;
@@ -126,21 +126,13 @@ static int read_machine(plan_t *plan, const plan_arguments_t *a, char *why, size
     return 0;
 }
 
-static int read_model(plan_t *plan, const plan_arguments_t *a, char *why, size_t why_size)
+static int read_model(plan_t *plan, const plan_arguments_t *a, tw_problem_t *problem)
 {
-    tw_problem_t problem = {.set = 0};
-
-    if (tw_network_load(&plan->network, a->model, &problem) != 0) {
-        snprintf(why, why_size, "%s", problem.text);
+    if (tw_network_load(&plan->network, a->model, problem) != 0) {
         return -1;
     }
     plan->batch = a->batch > 0 ? a->batch : (double)plan->network.batch;
-    if (tw_network_job(&plan->network, &plan->machine, plan->batch, &plan->study.work, &problem) !=
-        0) {
-        snprintf(why, why_size, "%s", problem.text);
-        return -1;
-    }
-    return 0;
+    return tw_network_job(&plan->network, &plan->machine, plan->batch, &plan->study.work, problem);
 }
 
 static int write_job(const plan_t *plan, const char *path)
@@ -210,50 +202,48 @@ static int run(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx)
     return report_end(&report, plan->job, status == 0);
 }
 
-static int check(const plan_t *plan, const plan_arguments_t *a, char *why, size_t why_size)
+static int check(const plan_t *plan, const plan_arguments_t *a, tw_problem_t *problem)
 {
     if (plan->batch < plan->ranks) {
-        snprintf(why, why_size,
-                 "a batch of %.0f is smaller than the %d ranks, each of which needs an example; "
-                 "change --batch or --ranks",
-                 plan->batch, plan->ranks);
-        return -1;
+        return tw_problem_set(
+            problem,
+            "a batch of %.0f is smaller than the %d ranks, each of which needs an example; "
+            "change --batch or --ranks",
+            plan->batch, plan->ranks);
     }
     if (a->json != NULL && a->record != NULL && tw_file_same(a->json, a->record)) {
-        snprintf(why, why_size, "--json and --record are the same file, %.300s", a->json);
-        return -1;
+        return tw_problem_set(problem, "--json and --record are the same file, %.300s", a->json);
     }
     return 0;
 }
 
-static int prepare(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx, char *why,
-                   size_t why_size)
+static int prepare(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx,
+                   tw_problem_t *problem)
 {
     study_t *study = &plan->study;
 
     study->facts.engine = 2e-6;
-    if (check(plan, a, why, why_size) != 0 ||
-        study_variants(study, a->scheme, NULL, NULL, why, why_size) != 0 ||
-        codecs_measure(&study->specs, &(const char *const){NULL}, ctx, &study->facts, why,
-                       why_size) != 0) {
+    if (check(plan, a, problem) != 0 ||
+        study_variants(study, a->scheme, NULL, NULL, problem) != 0 ||
+        codecs_measure(&study->specs, &(const char *const){NULL}, ctx, &study->facts, problem) !=
+            0) {
         return -1;
     }
     codecs_set_rate(&study->facts, plan->machine.codec_rate);
     study_per_node(study, plan->per_node);
-    return study_compute(study, why, why_size) != 0 ? -1 : plan_choose(plan, why, why_size);
+    return study_compute(study, problem) != 0 ? -1 : plan_choose(plan, problem);
 }
 
 /* Codecs are there. @return the exit status. */
 static int plan_and_print(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx)
 {
-    char why[600];
-    int  code = EXIT_FAILED;
+    tw_problem_t problem = {.set = 0};
+    int          code    = EXIT_FAILED;
 
-    if (read_machine(plan, a, why, sizeof(why)) != 0 ||
-        read_model(plan, a, why, sizeof(why)) != 0) {
-        job_complain(plan->job, "plan: %s", why);
-    } else if (prepare(plan, a, ctx, why, sizeof(why)) != 0) {
-        job_complain(plan->job, "plan: %s", why);
+    if (read_machine(plan, a, &problem) != 0 || read_model(plan, a, &problem) != 0) {
+        job_complain(plan->job, "plan: %s", problem.text);
+    } else if (prepare(plan, a, ctx, &problem) != 0) {
+        job_complain(plan->job, "plan: %s", problem.text);
         code = EXIT_USAGE;
     } else {
         code = run(plan, a, ctx);

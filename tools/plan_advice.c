@@ -59,14 +59,14 @@ static double memory_alone(const plan_t *plan)
 }
 
 static int look_at(plan_t *plan, size_t scheme, size_t grad, size_t act, plan_choice_t *way,
-                   char *why, size_t why_size)
+                   tw_problem_t *problem)
 {
     study_t *study = &plan->study;
 
     *way        = (plan_choice_t){.scheme = scheme, .grad = grad, .act = act};
     way->memory = memory_of(plan, way);
     study->act  = act < study->specs.count ? tw_codec_spec(study->specs.codec[act]) : "fp32";
-    return study_one(study, 0, 0, scheme, grad, &way->time, why, why_size);
+    return study_one(study, 0, 0, scheme, grad, &way->time, problem);
 }
 
 /* Not fp32 once more; and activations are not sent, or by a codec without error feedback. */
@@ -87,8 +87,8 @@ static void keep_shorter(plan_choice_t *best, const plan_choice_t *way)
 }
 
 /* The shortest step of all ways, and of those without a codec; NAN seconds: there is none. */
-static int search(plan_t *plan, int fitting, plan_choice_t *least, plan_choice_t *plain, char *why,
-                  size_t why_size)
+static int search(plan_t *plan, int fitting, plan_choice_t *least, plan_choice_t *plain,
+                  tw_problem_t *problem)
 {
     const size_t each = plan->study.specs.count + 1;
 
@@ -100,7 +100,7 @@ static int search(plan_t *plan, int fitting, plan_choice_t *least, plan_choice_t
         if (!sensible(plan, scheme, grad, act)) {
             continue;
         }
-        if (look_at(plan, scheme, grad, act, &way, why, why_size) != 0) {
+        if (look_at(plan, scheme, grad, act, &way, problem) != 0) {
             return -1;
         }
         if (!fitting || fits(plan, way.memory)) {
@@ -114,18 +114,18 @@ static int search(plan_t *plan, int fitting, plan_choice_t *least, plan_choice_t
 }
 
 /* Without a codec that hardly makes the step shorter. */
-static int simplify(plan_t *plan, plan_choice_t *way, char *why, size_t why_size)
+static int simplify(plan_t *plan, plan_choice_t *way, tw_problem_t *problem)
 {
     const size_t  none = plan->study.specs.count;
     plan_choice_t without;
 
-    if (look_at(plan, way->scheme, way->grad, none, &without, why, why_size) != 0) {
+    if (look_at(plan, way->scheme, way->grad, none, &without, problem) != 0) {
         return -1;
     }
     if (way->time.seconds >= STUDY_PAYS * without.time.seconds) {
         *way = without;
     }
-    if (look_at(plan, way->scheme, none, way->act, &without, why, why_size) != 0) {
+    if (look_at(plan, way->scheme, none, way->act, &without, problem) != 0) {
         return -1;
     }
     if (way->time.seconds >= STUDY_PAYS * without.time.seconds) {
@@ -135,23 +135,23 @@ static int simplify(plan_t *plan, plan_choice_t *way, char *why, size_t why_size
 }
 
 /* With study.act as the last look left it. */
-static int choose(plan_t *plan, char *why, size_t why_size)
+static int choose(plan_t *plan, tw_problem_t *problem)
 {
     plan_choice_t least, plain;
 
-    if (search(plan, 1, &least, &plain, why, why_size) != 0 ||
-        (isnan(plain.time.seconds) && search(plan, 0, &least, &plain, why, why_size) != 0) ||
-        simplify(plan, &least, why, why_size) != 0) {
+    if (search(plan, 1, &least, &plain, problem) != 0 ||
+        (isnan(plain.time.seconds) && search(plan, 0, &least, &plain, problem) != 0) ||
+        simplify(plan, &least, problem) != 0) {
         return -1;
     }
     plan->best = least.time.seconds < STUDY_PAYS * plain.time.seconds ? least : plain;
     return 0;
 }
 
-int plan_choose(plan_t *plan, char *why, size_t why_size)
+int plan_choose(plan_t *plan, tw_problem_t *problem)
 {
     const char *act    = plan->study.act;
-    const int   status = choose(plan, why, why_size);
+    const int   status = choose(plan, problem);
 
     plan->study.act = act;
     return status;

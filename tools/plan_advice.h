@@ -28,8 +28,8 @@ typedef struct plan {
 } plan_t;
 
 /** Find the best way. Needs all but best.
- * @return 0, or -1 with one line in why. */
-int plan_choose(plan_t *plan, char *why, size_t why_size);
+ * @return 0, or -1 with the problem set. */
+int plan_choose(plan_t *plan, tw_problem_t *problem);
 
 /** Print it, and add it to the report. @return 0, or -1 and rank 0 has said why. */
 int plan_advise(const plan_t *plan, report_t *report);

@@ -54,17 +54,17 @@ static void take_time(const workload_t *work, int ranks, const char *spec)
         .codec       = {{.spec = "fp32", .bytes = 4.0, .block = 1},
                         {.spec = "tree8", .bytes = 1.0, .block = 4096, .max_error = 0.01},
                         {.spec = "bitpack:8", .dtype = TW_F64, .bytes = 8.0, .block = 1}}};
-    step_case_t how      = {.facts = &facts, .spec = spec, .share = (double)work->ranks / ranks};
-    step_time_t time     = {.seconds = -1.0};
-    char        why[WHY] = "";
+    step_case_t  how     = {.facts = &facts, .spec = spec, .share = (double)work->ranks / ranks};
+    step_time_t  time    = {.seconds = -1.0};
+    tw_problem_t problem = {.set = 0};
 
-    if (step_time(work, &how, &time, why, sizeof(why)) == 0) {
+    if (step_time(work, &how, &time, &problem) == 0) {
         fuzz_check(isfinite(time.seconds) && time.seconds >= 0.0 && isfinite(time.bytes) &&
                        time.bytes >= 0.0 && time.exposed >= 0.0,
                    "a step takes a time");
     } else {
         fuzz_check(time.seconds == -1.0, "no time where there is none");
-        check_refusal(why);
+        check_refusal(problem.text);
     }
 }
 
@@ -74,16 +74,16 @@ static void divide(const workload_t *work)
 
     for (int s = 0; s < 5; s++) {
         for (int ranks = 1; ranks <= 4096; ranks *= 16) {
-            scheme_t   scheme;
-            workload_t step;
-            char       why[WHY] = "";
+            scheme_t     scheme;
+            workload_t   step;
+            tw_problem_t problem = {.set = 0};
 
-            fuzz_check(scheme_parse(&scheme, texts[s], strlen(texts[s]), why, sizeof(why)) == 0,
+            fuzz_check(scheme_parse(&scheme, texts[s], strlen(texts[s]), &problem) == 0,
                        "there is the scheme");
-            if (training_step(work, &scheme, ranks, work->training.batch, s % 2, &step, why,
-                              sizeof(why)) != 0) {
+            if (training_step(work, &scheme, ranks, work->training.batch, s % 2, &step, &problem) !=
+                0) {
                 fuzz_check(step.item == NULL && step.exchange == NULL, "nothing is left");
-                check_refusal(why);
+                check_refusal(problem.text);
                 continue;
             }
             check_items(&step);
@@ -95,13 +95,13 @@ static void divide(const workload_t *work)
 
 static bool run(const uint8_t *data, size_t size)
 {
-    workload_t work;
-    char       why[WHY] = "";
+    workload_t   work;
+    tw_problem_t problem = {.set = 0};
 
-    if (workload_read(&work, fuzz_file(data, size), why, sizeof(why)) != 0) {
+    if (workload_read(&work, fuzz_file(data, size), &problem) != 0) {
         fuzz_check(work.item == NULL && work.exchange == NULL && work.training.layer == NULL,
                    "nothing is left");
-        check_refusal(why);
+        check_refusal(problem.text);
         return false;
     }
     fuzz_check(work.ranks >= 1 && work.ranks <= WORKLOAD_RANKS && work.name[0] != '\0',

@@ -513,16 +513,17 @@ static char job_path[] = "/tmp/thinwire-test-recording.XXXXXX";
 /* The text as thinwire scale reads it. */
 static workload_t read_back(const char *text, size_t length)
 {
-    char       path[sizeof(job_path)], why[400] = "";
-    workload_t work;
-    FILE      *file;
+    char         path[sizeof(job_path)];
+    tw_problem_t problem = {.set = 0};
+    workload_t   work;
+    FILE        *file;
 
     strcpy(path, job_path);
     file = fdopen(mkstemp(path), "w");
     ck_assert_ptr_nonnull(file);
     ck_assert_uint_eq(fwrite(text, 1, length, file), length);
     fclose(file);
-    ck_assert_msg(workload_read(&work, path, why, sizeof(why)) == 0, "%s", why);
+    ck_assert_msg(workload_read(&work, path, &problem) == 0, "%s", problem.text);
     unlink(path);
     return work;
 }

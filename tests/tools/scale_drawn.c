@@ -85,10 +85,10 @@ static drawn_job_t *draw_job(test_random_t *random, int blocking)
 
 static step_time_t time_drawn(const drawn_job_t *job, const step_case_t *how)
 {
-    step_time_t time;
-    char        why[WHY];
+    step_time_t  time;
+    tw_problem_t problem = {.set = 0};
 
-    ck_assert_msg(step_time(&job->work, how, &time, why, sizeof(why)) == 0, "%s", why);
+    ck_assert_msg(step_time(&job->work, how, &time, &problem) == 0, "%s", problem.text);
     ck_assert(isfinite(time.seconds) && time.seconds >= 0.0 && time.exposed >= 0.0);
     ck_assert_double_ge(time.seconds, time.compute * (1.0 - 1e-6));
     ck_assert_msg(fabs(time.seconds - time.compute - time.exposed) <= 1e-6 * time.seconds + 1e-12,

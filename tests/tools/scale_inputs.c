@@ -100,32 +100,39 @@ static const struct {
 
 START_TEST(bad_jobs_are_refused)
 {
-    workload_t work;
-    char       why[WHY] = "";
+    workload_t   work;
+    tw_problem_t problem = {.set = 0};
 
-    ck_assert_msg(read_text(&work, bad_jobs[_i].text, why) != 0, "%s", bad_jobs[_i].text);
-    ck_assert_msg(strstr(why, bad_jobs[_i].why) != NULL && strncmp(why, "/tmp/", 5) == 0,
-                  "'%s' instead of '%s'", why, bad_jobs[_i].why);
-    ck_assert(strchr(why, '\n') == NULL && work.item == NULL && work.exchange == NULL);
+    ck_assert_msg(read_text(&work, bad_jobs[_i].text, &problem) != 0, "%s", bad_jobs[_i].text);
+    ck_assert_msg(strstr(problem.text, bad_jobs[_i].why) != NULL &&
+                      strncmp(problem.text, "/tmp/", 5) == 0,
+                  "'%s' instead of '%s'", problem.text, bad_jobs[_i].why);
+    ck_assert(strchr(problem.text, '\n') == NULL && work.item == NULL && work.exchange == NULL);
 }
 END_TEST
+
+static const char *refusal(const char *path)
+{
+    static tw_problem_t problem;
+    workload_t          work;
+
+    problem.set = 0;
+    ck_assert(workload_read(&work, path, &problem) != 0);
+    return problem.text;
+}
 
 START_TEST(files_that_are_no_jobs)
 {
     static const char nul[] = "name = \"x\"; ranks = 1;\0 step = ();";
-    char              path[64], why[WHY];
-    workload_t        work;
+    char              path[64];
 
-    ck_assert(workload_read(&work, "/tmp", why, sizeof(why)) != 0);
-    ck_assert_str_eq(why, "cannot read '/tmp': Is a directory");
-    ck_assert(workload_read(&work, "/tmp/thinwire-missing", why, sizeof(why)) != 0);
-    ck_assert_str_eq(why, "cannot read '/tmp/thinwire-missing': No such file or directory");
+    ck_assert_str_eq(refusal("/tmp"), "cannot read '/tmp': Is a directory");
+    ck_assert_str_eq(refusal("/tmp/thinwire-missing"),
+                     "cannot read '/tmp/thinwire-missing': No such file or directory");
     put_file(path, nul, sizeof(nul));
-    ck_assert(workload_read(&work, path, why, sizeof(why)) != 0);
-    ck_assert_ptr_nonnull(strstr(why, "it is no text"));
+    ck_assert_ptr_nonnull(strstr(refusal(path), "it is no text"));
     unlink(path);
-    ck_assert(workload_read(&work, "/dev/zero", why, sizeof(why)) != 0);
-    ck_assert_str_eq(why, "cannot read '/dev/zero': File too large");
+    ck_assert_str_eq(refusal("/dev/zero"), "cannot read '/dev/zero': File too large");
 }
 END_TEST
 
@@ -136,10 +143,11 @@ START_TEST(damaged_jobs)
         STEP(NEST("{ start = \"allreduce\"; name = \"a\"; count = 100; class = "
                   "\"grad\"; }, { compute = 1e-3; }, { wait = \"a\"; }"));
     test_random_t random = {test_seed()};
-    char          text[sizeof(job)], why[WHY];
+    char          text[sizeof(job)];
 
     for (int run = 0; run < RUNS; run++) {
-        workload_t work;
+        tw_problem_t problem = {.set = 0};
+        workload_t   work;
 
         memcpy(text, job, sizeof(job));
         for (int k = test_below(&random, 4); k >= 0; k--) {
@@ -147,7 +155,7 @@ START_TEST(damaged_jobs)
         }
         text[test_below(&random, 4) == 0 ? (size_t)test_below(&random, sizeof(job))
                                          : sizeof(job) - 1] = '\0';
-        if (read_text(&work, text, why) == 0) {
+        if (read_text(&work, text, &problem) == 0) {
             ck_assert_uint_gt(work.items, 0);
             workload_free(&work);
         }
@@ -157,8 +165,8 @@ END_TEST
 
 START_TEST(what_a_job_says)
 {
-    char       why[WHY] = "";
-    workload_t work;
+    tw_problem_t problem = {.set = 0};
+    workload_t   work;
 
     ck_assert_msg(
         read_text(
@@ -171,8 +179,8 @@ START_TEST(what_a_job_says)
             " { call = \"alltoall\"; count = 1; type = \"other\"; },"
             " { call = \"alltoall\"; count = 1; type = \"other\"; },"
             " { call = \"alltoall\"; count = 2; });",
-            why) == 0,
-        "%s", why);
+            &problem) == 0,
+        "%s", problem.text);
     ck_assert_str_eq(work.name, "job");
     ck_assert(work.ranks == 8 && work.fixed && work.items == 12 && work.exchanges == 3);
     ck_assert(work.item[0].kind == ITEM_COMPUTE && work.item[0].seconds == 2.0);
@@ -194,9 +202,10 @@ START_TEST(many_exchanges)
 {
     enum { MANY = 40000, ROOM = 80 * MANY };
 
-    char      *text = malloc(ROOM), why[WHY] = "";
-    size_t     used;
-    workload_t work;
+    char        *text    = malloc(ROOM);
+    tw_problem_t problem = {.set = 0};
+    size_t       used;
+    workload_t   work;
 
     ck_assert_ptr_nonnull(text);
     used = (size_t)snprintf(text, ROOM, "name = \"x\"; ranks = 1; step = (");
@@ -210,7 +219,7 @@ START_TEST(many_exchanges)
                                  i > 0 ? "," : "", i, name);
     }
     snprintf(text + used, ROOM - used, ");");
-    ck_assert_msg(read_text(&work, text, why) == 0, "%s", why);
+    ck_assert_msg(read_text(&work, text, &problem) == 0, "%s", problem.text);
     ck_assert_uint_eq(work.exchanges, MANY);
     workload_free(&work);
     free(text);
@@ -221,10 +230,10 @@ END_TEST
 
 static network_t network_of(const char *text)
 {
-    network_t network;
-    char      why[WHY] = "";
+    network_t    network;
+    tw_problem_t problem = {.set = 0};
 
-    ck_assert_msg(network_parse(&network, text, strlen(text), why, sizeof(why)) == 0, "%s", why);
+    ck_assert_msg(network_parse(&network, text, strlen(text), &problem) == 0, "%s", problem.text);
     return network;
 }
 
@@ -234,6 +243,7 @@ START_TEST(presets_and_keys)
                                         "ethernet-100g", "infiniband-100g", "infiniband-200g"};
     static const double      rates[] = {1, 10, 25, 100, 100, 200};
     char                     text[400];
+    tw_problem_t             problem = {.set = 0};
     network_t                network;
 
     for (size_t i = 0; i < 6; i++) {
@@ -254,7 +264,7 @@ START_TEST(presets_and_keys)
     network_describe(&network, text, sizeof(text));
     ck_assert_ptr_nonnull(strstr(text, "rate=40 Gbit/s, usable=0.5, latency=30 us, message=3 us, "
                                        "group=16 nodes, taper=2.5, inside a node inside_rate=90"));
-    ck_assert(network_parse(&network, "ethernet-1g:rate=2,rest", 18, text, sizeof(text)) == 0);
+    ck_assert(network_parse(&network, "ethernet-1g:rate=2,rest", 18, &problem) == 0);
     ck_assert_str_eq(network.name, "ethernet-1g:rate=2");
 }
 END_TEST
@@ -320,18 +330,14 @@ static const struct {
 
 START_TEST(bad_networks_are_refused)
 {
-    const char *text = bad_networks[_i].text;
-    network_t   network;
-    char        why[WHY] = "";
+    const char  *text = bad_networks[_i].text;
+    network_t    network;
+    tw_problem_t problem = {.set = 0};
 
-    ck_assert(network_parse(&network, text, strlen(text), why, sizeof(why)) != 0);
-    ck_assert_msg(strstr(why, bad_networks[_i].why) != NULL, "'%s' instead of '%s'", why,
-                  bad_networks[_i].why);
-    for (size_t size = 1; size < 40; size++) { /* cut, within its room */
-        memset(why, 'x', sizeof(why));
-        ck_assert(network_parse(&network, text, strlen(text), why, size) != 0);
-        ck_assert(strlen(why) < size && why[size] == 'x');
-    }
+    ck_assert(network_parse(&network, text, strlen(text), &problem) != 0);
+    ck_assert_msg(strstr(problem.text, bad_networks[_i].why) != NULL, "'%s' instead of '%s'",
+                  problem.text, bad_networks[_i].why);
+    ck_assert(strchr(problem.text, '\n') == NULL);
 }
 END_TEST
 

@@ -50,13 +50,13 @@ void put_file(char *path, const char *text, size_t length)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-int read_text(workload_t *work, const char *text, char *why)
+int read_text(workload_t *work, const char *text, tw_problem_t *problem)
 {
     char path[64];
     int  status;
 
     put_file(path, text, strlen(text));
-    status = workload_read(work, path, why, WHY);
+    status = workload_read(work, path, problem);
     unlink(path);
     return status;
 }

@@ -30,7 +30,7 @@ tw_prediction_t predicted(const tw_facts_t *facts, tw_operation_t operation, dou
 void put_file(char *path, const char *text, size_t length);
 
 /* The job of a text, as workload_read(). */
-int read_text(workload_t *work, const char *text, char *why);
+int read_text(workload_t *work, const char *text, tw_problem_t *problem);
 
 double     drawn(test_random_t *random, double least, double most); /* in the logarithm */
 tw_facts_t drawn_facts(test_random_t *random, int one_per_node);

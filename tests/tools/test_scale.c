@@ -17,8 +17,9 @@ __attribute__((format(printf, 2, 3))) static step_time_t time_of(const step_case
                                                                  const char        *format, ...)
 {
     static const char head[] = "name = \"job\"; ranks = 1; step = (\n";
-    char              text[4096], why[WHY] = "";
-    size_t            used = sizeof(head) - 1;
+    char              text[4096];
+    tw_problem_t      problem = {.set = 0};
+    size_t            used    = sizeof(head) - 1;
     workload_t        work;
     step_time_t       time = {0};
     va_list           list;
@@ -29,8 +30,8 @@ __attribute__((format(printf, 2, 3))) static step_time_t time_of(const step_case
     va_end(list);
     ck_assert_uint_lt(used + 3, sizeof(text));
     strcpy(text + used, ");");
-    ck_assert_msg(read_text(&work, text, why) == 0, "%s", why);
-    ck_assert_msg(step_time(&work, how, &time, why, sizeof(why)) == 0, "%s", why);
+    ck_assert_msg(read_text(&work, text, &problem) == 0, "%s", problem.text);
+    ck_assert_msg(step_time(&work, how, &time, &problem) == 0, "%s", problem.text);
     workload_free(&work);
     return time;
 }
@@ -152,8 +153,8 @@ END_TEST
  * once, of which a tree's root sends two. */
 START_TEST(roots_that_take_turns_queue_by_their_mean)
 {
-    const on_four_t *k = on_four("fp32");
-    char             why[WHY];
+    const on_four_t *k       = on_four("fp32");
+    tw_problem_t     problem = {.set = 0};
     workload_t       work;
     step_time_t      time, fixed;
     const char      *text = "name = \"j\"; ranks = 1; step = ({ start = \"bcast\"; " A1M " },"
@@ -161,11 +162,11 @@ START_TEST(roots_that_take_turns_queue_by_their_mean)
     tw_prediction_t  a    = predicted(&k->facts, TW_OPERATION_BCAST, 1e6, "fp32", 0),
                     b     = predicted(&k->facts, TW_OPERATION_BCAST, 2e6, "fp32", 0);
 
-    ck_assert_msg(read_text(&work, text, why) == 0, "%s", why);
-    ck_assert(step_time(&work, &k->how, &fixed, why, sizeof(why)) == 0);
+    ck_assert_msg(read_text(&work, text, &problem) == 0, "%s", problem.text);
+    ck_assert(step_time(&work, &k->how, &fixed, &problem) == 0);
     NEAR(fixed.seconds, a.seconds + b.seconds);
     work.exchange[0].turns = work.exchange[1].turns = 1;
-    ck_assert(step_time(&work, &k->how, &time, why, sizeof(why)) == 0);
+    ck_assert(step_time(&work, &k->how, &time, &problem) == 0);
     NEAR(time.bytes, 0.75 * 4.0 * 3e6);
     NEAR(time.seconds, 0.75 * 4e6 / k->facts.between.shared + b.seconds);
     ck_assert(time.seconds < fixed.seconds);
@@ -330,18 +331,19 @@ START_TEST(what_is_left_as_it_is)
         {"count = 1000000; type = \"double\";", 1, "tree8"},
         {"count = 499999; type = \"double\";", 1, ""},
     };
-    on_four_t *k = on_four("tree8");
-    char       text[TEXT], why[WHY] = "";
-    workload_t work;
+    on_four_t   *k = on_four("tree8");
+    char         text[TEXT];
+    tw_problem_t problem = {.set = 0};
+    workload_t   work;
 
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         step_exchange_t found;
 
         snprintf(text, sizeof(text), "%s{ call = \"allreduce\"; %s });", head, calls[i].call);
-        ck_assert_msg(read_text(&work, text, why) == 0, "%s", why);
+        ck_assert_msg(read_text(&work, text, &problem) == 0, "%s", problem.text);
         k->how.narrow = calls[i].narrow;
-        ck_assert_msg(step_exchange(&work.exchange[0], &k->how, &found, why, sizeof(why)) == 0,
-                      "%s", why);
+        ck_assert_msg(step_exchange(&work.exchange[0], &k->how, &found, &problem) == 0, "%s",
+                      problem.text);
         if (calls[i].codec[0] != '\0') {
             ck_assert_ptr_nonnull(found.codec);
             ck_assert_str_eq(found.codec->spec, calls[i].codec);
@@ -370,10 +372,11 @@ START_TEST(what_is_left_to_mpi)
         {"count = 10000000;", "fp32", 4e7},
         {"count = 10000001;", "fp32", 0.0},
     };
-    on_four_t  *k = on_four("fp32");
-    char        text[TEXT], why[WHY] = "";
-    workload_t  work;
-    step_time_t time;
+    on_four_t   *k = on_four("fp32");
+    char         text[TEXT];
+    tw_problem_t problem = {.set = 0};
+    workload_t   work;
+    step_time_t  time;
 
     k->facts.native[TW_OPERATION_ALLREDUCE] = (tw_ladder_t){2, {1e6, 1e7}, {0.25, 2.5}};
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
@@ -382,8 +385,8 @@ START_TEST(what_is_left_to_mpi)
 
         k->how.spec = calls[i].spec;
         snprintf(text, sizeof(text), "%s{ call = \"allreduce\"; %s });", head, calls[i].call);
-        ck_assert_msg(read_text(&work, text, why) == 0, "%s", why);
-        ck_assert_msg(step_time(&work, &k->how, &time, why, sizeof(why)) == 0, "%s", why);
+        ck_assert_msg(read_text(&work, text, &problem) == 0, "%s", problem.text);
+        ck_assert_msg(step_time(&work, &k->how, &time, &problem) == 0, "%s", problem.text);
         workload_free(&work);
         facts.ranks = facts.nodes = strstr(calls[i].call, "ranks") != NULL ? 2 : 4;
         by                        = predicted(&facts, TW_OPERATION_ALLREDUCE,
@@ -393,10 +396,10 @@ START_TEST(what_is_left_to_mpi)
     }
     k->how.spec = "fp32"; /* a ladder is of ranks and nodes */
     snprintf(text, sizeof(text), "%s{ call = \"allreduce\"; count = 1000000; });", head);
-    ck_assert_msg(read_text(&work, text, why) == 0, "%s", why);
+    ck_assert_msg(read_text(&work, text, &problem) == 0, "%s", problem.text);
     network_facts(&(network_t){.measured = 1}, 4, 2, &k->facts);
     ck_assert_int_eq(k->facts.native[TW_OPERATION_ALLREDUCE].steps, 0);
-    ck_assert(step_time(&work, &k->how, &time, why, sizeof(why)) == 0);
+    ck_assert(step_time(&work, &k->how, &time, &problem) == 0);
     ck_assert(time.seconds < 0.5);
     workload_free(&work);
 }
@@ -441,17 +444,18 @@ END_TEST
 
 START_TEST(an_unknown_codec_is_said)
 {
-    on_four_t  *k = on_four("tree8");
-    char        why[WHY];
-    workload_t  work;
-    step_time_t time = {.seconds = -1.0};
+    on_four_t   *k       = on_four("tree8");
+    tw_problem_t problem = {.set = 0};
+    workload_t   work;
+    step_time_t  time = {.seconds = -1.0};
 
     k->how.spec = "wash";
     ck_assert(read_text(&work,
                         "name = \"x\"; ranks = 1; step = ({ call = \"bcast\"; count = 9; });",
-                        why) == 0);
-    ck_assert(step_time(&work, &k->how, &time, why, sizeof(why)) != 0);
-    ck_assert_msg(strstr(why, "nothing is known of wash on 4 ranks") != NULL, "%s", why);
+                        &problem) == 0);
+    ck_assert(step_time(&work, &k->how, &time, &problem) != 0);
+    ck_assert_msg(strstr(problem.text, "nothing is known of wash on 4 ranks") != NULL, "%s",
+                  problem.text);
     ck_assert(time.seconds == -1.0);
     workload_free(&work);
 }

@@ -152,10 +152,11 @@ static const struct by_hand {
 START_TEST(steps_by_hand)
 {
     const struct by_hand *k = &by_hand[_i];
-    char                  text[TEXT], why[WHY];
+    char                  text[TEXT];
+    tw_problem_t          problem = {.set = 0};
     workload_t            of, step;
 
-    ck_assert_msg(read_text(&of, k->job, why) == 0, "%s", why);
+    ck_assert_msg(read_text(&of, k->job, &problem) == 0, "%s", problem.text);
     make_step(&of, k->scheme, k->ranks, of.training.batch, k->lossy, &step);
     describe(&step, text);
     ck_assert_str_eq(text, k->items);
@@ -233,13 +234,14 @@ static const struct bad_training {
 
 START_TEST(bad_trainings_are_refused)
 {
-    char       why[WHY] = "";
-    workload_t work;
+    tw_problem_t problem = {.set = 0};
+    workload_t   work;
 
-    ck_assert_msg(read_text(&work, bad_trainings[_i].text, why) != 0, "%s", bad_trainings[_i].text);
-    ck_assert_msg(strstr(why, bad_trainings[_i].why) != NULL, "'%s' instead of '%s'", why,
-                  bad_trainings[_i].why);
-    ck_assert(strchr(why, '\n') == NULL && work.training.layer == NULL);
+    ck_assert_msg(read_text(&work, bad_trainings[_i].text, &problem) != 0, "%s",
+                  bad_trainings[_i].text);
+    ck_assert_msg(strstr(problem.text, bad_trainings[_i].why) != NULL, "'%s' instead of '%s'",
+                  problem.text, bad_trainings[_i].why);
+    ck_assert(strchr(problem.text, '\n') == NULL && work.training.layer == NULL);
 }
 END_TEST
 
@@ -262,12 +264,13 @@ static const char *const bad_schemes[] = {
 
 START_TEST(bad_schemes_are_refused)
 {
-    const char *text     = bad_schemes[_i];
-    char        why[WHY] = "";
-    scheme_t    scheme;
+    const char  *text    = bad_schemes[_i];
+    tw_problem_t problem = {.set = 0};
+    scheme_t     scheme;
 
-    ck_assert_msg(scheme_parse(&scheme, text, strlen(text), why, sizeof(why)) != 0, "'%s'", text);
-    ck_assert_msg(strstr(why, "accepted are data, a, b, c and group=G") != NULL, "%s", why);
+    ck_assert_msg(scheme_parse(&scheme, text, strlen(text), &problem) != 0, "'%s'", text);
+    ck_assert_msg(strstr(problem.text, "accepted are data, a, b, c and group=G") != NULL, "%s",
+                  problem.text);
 }
 END_TEST
 
@@ -276,16 +279,18 @@ START_TEST(layers_that_cannot_be_split)
     static const char job[] =
         TRAINING("{ batch = 8; layers = ({ name = \"d\"; weights = 9; units = 3; "
                  "}, { name = \"conv\"; weights = 5; }); }");
-    char       why[WHY] = "";
-    workload_t of, step;
+    tw_problem_t problem = {.set = 0};
+    workload_t   of, step;
 
-    ck_assert_msg(read_text(&of, job, why) == 0, "%s", why);
+    ck_assert_msg(read_text(&of, job, &problem) == 0, "%s", problem.text);
     for (int s = 1; s < 5; s++) {
         const scheme_t scheme = scheme_of(any_scheme[s]);
 
         for (int ranks = 1; ranks < 3; ranks++) {
-            ck_assert(training_step(&of, &scheme, ranks, 8.0, 0, &step, why, sizeof(why)) != 0);
-            ck_assert_msg(strstr(why, "'x' has no dense layers at its end") != NULL, "%s", why);
+            problem.set = 0;
+            ck_assert(training_step(&of, &scheme, ranks, 8.0, 0, &step, &problem) != 0);
+            ck_assert_msg(strstr(problem.text, "'x' has no dense layers at its end") != NULL, "%s",
+                          problem.text);
             ck_assert(step.item == NULL && step.exchange == NULL);
         }
     }

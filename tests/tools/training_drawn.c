@@ -314,7 +314,8 @@ END_TEST
 START_TEST(many_layers)
 {
     static const int counts[] = {1, 2, 63, 4096};
-    char            *text     = malloc((size_t)TRAINING_LAYERS * 100), why[WHY];
+    char            *text     = malloc((size_t)TRAINING_LAYERS * 100);
+    tw_problem_t     problem  = {.set = 0};
 
     ck_assert_ptr_nonnull(text);
     for (int c = 0; c < 4; c++) {
@@ -327,7 +328,7 @@ START_TEST(many_layers)
                         l > 0 ? ",\n" : "", 900 + l, l >= counts[c] / 2 ? 9 : 0);
         }
         strcpy(text + used, "); };");
-        ck_assert_msg(read_text(&of, text, why) == 0, "%s", why);
+        ck_assert_msg(read_text(&of, text, &problem) == 0, "%s", problem.text);
         ck_assert_uint_eq(of.training.layers, (size_t)counts[c]);
         ck_assert_uint_eq(of.training.dense, (size_t)counts[c] / 2);
         for (int s = 0; s < 5; s++) {

@@ -306,7 +306,7 @@ START_TEST(the_busiest_rank_of_a_root)
         double            sent[RANKS] = {0.0}, most = 0.0;
         step_time_t       time;
         workload_t        step;
-        char              why[WHY];
+        tw_problem_t      problem = {.set = 0};
 
         facts.between.message = 0.0; /* no grid */
         facts.between.latency = test_below(&random, 2) ? 1e-7 : 1e-2;
@@ -316,7 +316,7 @@ START_TEST(the_busiest_rank_of_a_root)
         for (size_t x = 0; x < step.exchanges; x++) {
             step_exchange_t found;
 
-            ck_assert(step_exchange(&step.exchange[x], &how, &found, why, sizeof(why)) == 0);
+            ck_assert(step_exchange(&step.exchange[x], &how, &found, &problem) == 0);
             for (int r = 0; r < ranks; r++) {
                 sent[r] += vectors_of(&step.exchange[x], found.prediction.algorithm, r, ranks) *
                            found.count * found.codec->bytes;
@@ -325,7 +325,7 @@ START_TEST(the_busiest_rank_of_a_root)
         for (int r = 0; r < ranks; r++) {
             most = fmax(most, sent[r]);
         }
-        ck_assert_msg(step_time(&step, &how, &time, why, sizeof(why)) == 0, "%s", why);
+        ck_assert_msg(step_time(&step, &how, &time, &problem) == 0, "%s", problem.text);
         ck_assert_msg(time.bytes >= most * (1.0 - 1e-9) && time.bytes <= most * (1.0 + 1e-9),
                       "%d ranks: %.10g, not %.10g", ranks, time.bytes, most);
         workload_free(&step);
@@ -340,7 +340,8 @@ START_TEST(owners_are_written)
     drawn_training_t k;
 
     for (int run = 0; run < 20; run++) {
-        char              text[TEXT] = "", why[WHY];
+        char              text[TEXT] = "";
+        tw_problem_t      problem    = {.set = 0};
         workload_t        again;
         const training_t *a = &k.work.training, *b = &again.training;
         FILE             *file = fmemopen(text, sizeof(text), "w");
@@ -356,7 +357,7 @@ START_TEST(owners_are_written)
         ck_assert_ptr_nonnull(file);
         training_write(file, &k.work);
         ck_assert_int_eq(fclose(file), 0);
-        ck_assert_msg(read_text(&again, text, why) == 0, "%s: %s", why, text);
+        ck_assert_msg(read_text(&again, text, &problem) == 0, "%s: %s", problem.text, text);
         ck_assert(a->owners == b->owners && a->norms == b->norms && a->blocks == b->blocks &&
                   a->layers == b->layers);
         for (size_t l = 0; l < a->layers; l++) {

@@ -24,7 +24,7 @@ tw_facts_t alone_on_nodes(int ranks)
     return facts;
 }
 
-int read_text(workload_t *work, const char *text, char *why)
+int read_text(workload_t *work, const char *text, tw_problem_t *problem)
 {
     char  path[] = "/tmp/thinwire-training.XXXXXX";
     FILE *file;
@@ -35,28 +35,28 @@ int read_text(workload_t *work, const char *text, char *why)
     ck_assert_ptr_nonnull(file);
     ck_assert_int_ge(fputs(text, file), 0);
     ck_assert_int_eq(fclose(file), 0);
-    status = workload_read(work, path, why, WHY);
+    status = workload_read(work, path, problem);
     unlink(path);
     return status;
 }
 
 scheme_t scheme_of(const char *text)
 {
-    scheme_t scheme;
-    char     why[WHY];
+    scheme_t     scheme;
+    tw_problem_t problem = {.set = 0};
 
-    ck_assert_msg(scheme_parse(&scheme, text, strlen(text), why, sizeof(why)) == 0, "%s", why);
+    ck_assert_msg(scheme_parse(&scheme, text, strlen(text), &problem) == 0, "%s", problem.text);
     return scheme;
 }
 
 void make_step(const workload_t *of, const char *scheme, int ranks, double batch, int lossy,
                workload_t *step)
 {
-    const scheme_t how = scheme_of(scheme);
-    char           why[WHY];
+    const scheme_t how     = scheme_of(scheme);
+    tw_problem_t   problem = {.set = 0};
 
-    ck_assert_msg(training_step(of, &how, ranks, batch, lossy, step, why, sizeof(why)) == 0, "%s",
-                  why);
+    ck_assert_msg(training_step(of, &how, ranks, batch, lossy, step, &problem) == 0, "%s",
+                  problem.text);
 }
 
 static double drawn_count(test_random_t *random, double most) /* in the logarithm */
@@ -125,9 +125,9 @@ step_time_t time_of(const workload_t *step, const tw_facts_t *facts, const char 
 {
     const step_case_t how = {.facts = facts, .spec = spec, .share = 1.0};
     step_time_t       time;
-    char              why[WHY];
+    tw_problem_t      problem = {.set = 0};
 
-    ck_assert_msg(step_time(step, &how, &time, why, sizeof(why)) == 0, "%s", why);
+    ck_assert_msg(step_time(step, &how, &time, &problem) == 0, "%s", problem.text);
     ck_assert(isfinite(time.seconds) && time.exposed >= 0.0 && time.bytes >= 0.0);
     return time;
 }

@@ -23,7 +23,7 @@ enum { WHY = 600, TEXT = 8192, RUNS = 300, LAYERS = 12, RANKS = 24 };
 tw_facts_t alone_on_nodes(int ranks);
 
 /* The job of a text, as workload_read(). */
-int read_text(workload_t *work, const char *text, char *why);
+int read_text(workload_t *work, const char *text, tw_problem_t *problem);
 
 scheme_t scheme_of(const char *text);
 

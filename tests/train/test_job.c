@@ -144,13 +144,14 @@ END_TEST
 
 static void write_and_read(const workload_t *work, workload_t *got)
 {
-    char  path[] = "/tmp/thinwire-job-XXXXXX", why[300] = "";
-    FILE *file = fdopen(mkstemp(path), "w");
+    char         path[]  = "/tmp/thinwire-job-XXXXXX";
+    tw_problem_t problem = {.set = 0};
+    FILE        *file    = fdopen(mkstemp(path), "w");
 
     ck_assert_ptr_nonnull(file);
     training_write(file, work);
     ck_assert_int_eq(fclose(file), 0);
-    ck_assert_msg(workload_read(got, path, why, sizeof(why)) == 0, "%s", why);
+    ck_assert_msg(workload_read(got, path, &problem) == 0, "%s", problem.text);
     unlink(path);
 }
 

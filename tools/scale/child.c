@@ -31,10 +31,11 @@ static void listen_to(int from, void (*line)(void *context, const char *text), v
     FILE *file = fdopen(from, "r");
     char  text[4096];
 
+    complaint[0] = '\0';
     while (file != NULL && fgets(text, sizeof(text), file) != NULL) {
         text[strcspn(text, "\n")] = '\0';
         if (strncmp(text, COMPLAINT, strlen(COMPLAINT)) == 0) {
-            snprintf(complaint, size, "%s", text + strlen(COMPLAINT));
+            snprintf(complaint, size, "%.499s", text + strlen(COMPLAINT));
         } else {
             line(context, text);
         }
@@ -45,19 +46,18 @@ static void listen_to(int from, void (*line)(void *context, const char *text), v
 }
 
 int child_run(char *const argv[], void (*line)(void *context, const char *text), void *context,
-              char *why, size_t why_size)
+              tw_problem_t *problem)
 {
     const pid_t parent = getpid();
     int         ends[2], status = 0;
+    char        complaint[500];
     pid_t       child;
 
     if (pipe(ends) != 0) {
-        snprintf(why, why_size, "no pipe: %s", strerror(errno));
-        return -1;
+        return tw_problem_set(problem, "no pipe: %s", strerror(errno));
     }
     fflush(stdout);
-    why[0] = '\0';
-    child  = fork();
+    child = fork();
     if (child == 0) {
         close(ends[0]);
         become(argv, ends[1], parent);
@@ -65,21 +65,21 @@ int child_run(char *const argv[], void (*line)(void *context, const char *text),
     close(ends[1]);
     if (child < 0) {
         close(ends[0]);
-        snprintf(why, why_size, "no process could be started: %s", strerror(errno));
-        return -1;
+        return tw_problem_set(problem, "no process could be started: %s", strerror(errno));
     }
-    listen_to(ends[0], line, context, why, why_size);
+    listen_to(ends[0], line, context, complaint, sizeof(complaint));
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
         return 0;
     }
-    if (why[0] == '\0' && WIFSIGNALED(status)) {
-        snprintf(why, why_size, "%s was ended by signal %d", argv[0], WTERMSIG(status));
-    } else if (why[0] == '\0') {
-        snprintf(why, why_size, "%s ended with status %d", argv[0], WEXITSTATUS(status));
+    if (complaint[0] != '\0') {
+        return tw_problem_set(problem, "%s", complaint);
     }
-    return -1;
+    if (WIFSIGNALED(status)) {
+        return tw_problem_set(problem, "%s was ended by signal %d", argv[0], WTERMSIG(status));
+    }
+    return tw_problem_set(problem, "%s ended with status %d", argv[0], WEXITSTATUS(status));
 }
 
 int child_find(const char *name, char *path, size_t size)

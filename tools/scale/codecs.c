@@ -85,8 +85,8 @@ static void measure(const tw_codec_t *codec, tw_dtype_t dtype, const codec_array
 }
 
 /* A row for each element type that the codec takes. */
-static int add(const char *spec, tw_context_t *ctx, codec_arrays_t *a, tw_facts_t *facts, char *why,
-               size_t why_size)
+static int add(const char *spec, tw_context_t *ctx, codec_arrays_t *a, tw_facts_t *facts,
+               tw_problem_t *problem)
 {
     for (size_t t = 0; t < TW_DTYPE_ROWS; t++) {
         const tw_dtype_t dtype = tw_dtypes[t];
@@ -96,8 +96,8 @@ static int add(const char *spec, tw_context_t *ctx, codec_arrays_t *a, tw_facts_
             continue;
         }
         if (strlen(tw_codec_spec(codec)) >= sizeof(facts->codec[0].spec)) {
-            snprintf(why, why_size, "--codec '%.80s': up to %zu characters are possible here", spec,
-                     sizeof(facts->codec[0].spec) - 1);
+            tw_problem_set(problem, "--codec '%.80s': up to %zu characters are possible here", spec,
+                           sizeof(facts->codec[0].spec) - 1);
             tw_codec_destroy(codec);
             return -1;
         }
@@ -107,9 +107,8 @@ static int add(const char *spec, tw_context_t *ctx, codec_arrays_t *a, tw_facts_
         }
         if (facts->codecs == TW_FACTS_CODECS) {
             tw_codec_destroy(codec);
-            snprintf(why, why_size, "--codec: up to %d codecs are possible here",
-                     TW_FACTS_CODECS / 2 - 1);
-            return -1;
+            return tw_problem_set(problem, "--codec: up to %d codecs are possible here",
+                                  TW_FACTS_CODECS / 2 - 1);
         }
         tw_dtype_row(dtype)->from_f64(a->numbers, VALUES, a->values);
         measure(codec, dtype, a, &facts->codec[facts->codecs++]);
@@ -119,7 +118,7 @@ static int add(const char *spec, tw_context_t *ctx, codec_arrays_t *a, tw_facts_
 }
 
 int codecs_measure(const specs_t *specs, const char *const *more, tw_context_t *ctx,
-                   tw_facts_t *facts, char *why, size_t why_size)
+                   tw_facts_t *facts, tw_problem_t *problem)
 {
     codec_arrays_t a      = {.numbers = calloc(VALUES, sizeof(double)),
                              .values  = calloc(VALUES, sizeof(double)),
@@ -133,22 +132,22 @@ int codecs_measure(const specs_t *specs, const char *const *more, tw_context_t *
         data_normal(a.values, VALUES, 1, 1.0);
         tw_dtype_row(TW_F32)->to_f64(a.values, VALUES, a.numbers);
         for (size_t t = 0; status == 0 && t < TW_DTYPE_ROWS; t++) { /* as they are */
-            status = add(tw_dtype_row(tw_dtypes[t])->lossless, ctx, &a, facts, why, why_size);
+            status = add(tw_dtype_row(tw_dtypes[t])->lossless, ctx, &a, facts, problem);
         }
     } else {
-        snprintf(why, why_size, "out of memory");
+        tw_problem_set(problem, "out of memory");
     }
     for (size_t i = 0; status == 0 && i < specs->count; i++) {
         if (specs->traits[i].chooses) {
-            snprintf(why, why_size, "--codec '%.80s': it chooses a codec; name those to compare",
-                     specs->text[i]);
+            tw_problem_set(problem, "--codec '%.80s': it chooses a codec; name those to compare",
+                           specs->text[i]);
             status = -1;
             break;
         }
-        status = add(specs->text[i], ctx, &a, facts, why, why_size);
+        status = add(specs->text[i], ctx, &a, facts, problem);
     }
     for (; status == 0 && *more != NULL; more++) {
-        status = add(*more, ctx, &a, facts, why, why_size);
+        status = add(*more, ctx, &a, facts, problem);
     }
     free(a.numbers);
     free(a.values);
@@ -183,7 +182,7 @@ static const tw_codec_facts_t *nearest(const tw_facts_t *facts, const char *name
 }
 
 int codecs_complete(const char *const *specs, tw_context_t *ctx, tw_facts_t *facts, char *taken,
-                    size_t size, char *why, size_t why_size)
+                    size_t size, tw_problem_t *problem)
 {
     size_t used = 0;
 
@@ -200,13 +199,13 @@ int codecs_complete(const char *const *specs, tw_context_t *ctx, tw_facts_t *fac
         }
         if (facts->codecs == TW_FACTS_CODECS ||
             tw_codec_create(ctx, *specs, TW_F32, &codec, NULL, 0) != TW_OK) {
-            snprintf(why, why_size, "%s is not in the facts, which hold no more codecs", *specs);
-            return -1;
+            return tw_problem_set(problem, "%s is not in the facts, which hold no more codecs",
+                                  *specs);
         }
         tw_codec_traits(codec, &traits);
         by = nearest(facts, traits.name, traits.bytes);
         if (by == NULL) {
-            snprintf(why, why_size, "%s is not in the facts, nor is any codec like it", *specs);
+            tw_problem_set(problem, "%s is not in the facts, nor is any codec like it", *specs);
             tw_codec_destroy(codec);
             return -1;
         }

@@ -6,19 +6,20 @@
 
 #include <thinwire/facts.h>
 
+#include "command/problem.h"
 #include "tools/specs.h"
 
 /** Measure the codecs of a list on one core, and of more, up to a NULL, for floats and where they
  * can for doubles, into the facts; in any case fp32 and, of doubles, bitpack:8, which leave them as
  * they are.
- * @return 0, or -1 with one line in why: no memory, or more codecs than facts hold. */
+ * @return 0, or -1 with the problem set: no memory, or more codecs than facts hold. */
 int codecs_measure(const specs_t *specs, const char *const *more, tw_context_t *ctx,
-                   tw_facts_t *facts, char *why, size_t why_size);
+                   tw_facts_t *facts, tw_problem_t *problem);
 
 /** Codecs, up to a NULL, that the facts have not get the times of the nearest in bytes, which
  * `taken` tells, "" for none: "bitpack:1 as bitpack:2". @return as above. */
 int codecs_complete(const char *const *specs, tw_context_t *ctx, tw_facts_t *facts, char *taken,
-                    size_t size, char *why, size_t why_size);
+                    size_t size, tw_problem_t *problem);
 
 /** All codecs but those that change nothing take as long for each byte of float32: so many bytes a
  * second; 0: nothing is changed. */

@@ -27,7 +27,7 @@ typedef struct scale_arguments {
 /* ---- arguments ----------------------------------------------------------------------------- */
 
 /* Powers of two, or as the list says. */
-static int read_ranks(study_t *study, const char *list, char *why, size_t why_size)
+static int read_ranks(study_t *study, const char *list, tw_problem_t *problem)
 {
     if (list == NULL && study->work.fixed) {
         study->ranks[study->sizes++] = study->work.ranks;
@@ -46,11 +46,11 @@ static int read_ranks(study_t *study, const char *list, char *why, size_t why_si
         if (*at < '0' || *at > '9' || n < 1 || n > WORKLOAD_RANKS ||
             (*end != ',' && *end != '\0') || study->sizes == STUDY_RANKS ||
             (study->sizes > 0 && n <= study->ranks[study->sizes - 1])) {
-            snprintf(why, why_size,
-                     "--ranks '%.80s': accepted are up to %d rising numbers from 1 to %d, such as "
-                     "2,16,128",
-                     list, STUDY_RANKS, WORKLOAD_RANKS);
-            return -1;
+            return tw_problem_set(
+                problem,
+                "--ranks '%.80s': accepted are up to %d rising numbers from 1 to %d, such as "
+                "2,16,128",
+                list, STUDY_RANKS, WORKLOAD_RANKS);
         }
         study->ranks[study->sizes++] = (int)n;
         at                           = end;
@@ -59,28 +59,27 @@ static int read_ranks(study_t *study, const char *list, char *why, size_t why_si
         }
     }
     if (study->work.fixed && (study->sizes != 1 || study->ranks[0] != study->work.ranks)) {
-        snprintf(why, why_size, "--ranks: this job runs on its %d ranks only", study->work.ranks);
-        return -1;
+        return tw_problem_set(problem, "--ranks: this job runs on its %d ranks only",
+                              study->work.ranks);
     }
     return 0;
 }
 
-static int read_networks(study_t *study, const char *list, char *why, size_t why_size)
+static int read_networks(study_t *study, const char *list, tw_problem_t *problem)
 {
     for (const char *at = list;; at++) {
         const size_t length = strcspn(at, ",");
 
         if (study->networks == STUDY_NETWORKS) {
-            snprintf(why, why_size, "--network: more than %d", STUDY_NETWORKS);
-            return -1;
+            return tw_problem_set(problem, "--network: more than %d", STUDY_NETWORKS);
         }
         if (platform_named(at, length) && !study->simulate) {
-            snprintf(why, why_size, "--network '%.*s': a platform of SimGrid needs --simulate",
-                     (int)(length < 80 ? length : 80), at);
-            return -1;
+            return tw_problem_set(problem,
+                                  "--network '%.*s': a platform of SimGrid needs --simulate",
+                                  (int)(length < 80 ? length : 80), at);
         }
         if ((platform_named(at, length) ? platform_open : network_parse)(
-                &study->network[study->networks++], at, length, why, why_size) != 0) {
+                &study->network[study->networks++], at, length, problem) != 0) {
             return -1;
         }
         at += length;
@@ -91,22 +90,19 @@ static int read_networks(study_t *study, const char *list, char *why, size_t why
 }
 
 /* Links and codecs of a calibration. */
-static int read_facts(study_t *study, const scale_arguments_t *a, char *why, size_t why_size)
+static int read_facts(study_t *study, const scale_arguments_t *a, tw_problem_t *problem)
 {
     network_t *network = &study->network[0];
     char       what[200];
 
     if (a->network != NULL) {
-        snprintf(why, why_size, "--facts has the links: not with --network");
-        return -1;
+        return tw_problem_set(problem, "--facts has the links: not with --network");
     }
     if (tw_facts_load(a->facts, &study->facts, what, sizeof(what)) != TW_OK) {
-        snprintf(why, why_size, "--facts %.200s: %s", a->facts, what);
-        return -1;
+        return tw_problem_set(problem, "--facts %.200s: %s", a->facts, what);
     }
     if (study->facts.ranks < 2) {
-        snprintf(why, why_size, "--facts %.200s: it is of one rank", a->facts);
-        return -1;
+        return tw_problem_set(problem, "--facts %.200s: it is of one rank", a->facts);
     }
     *network        = (network_t){.measured = 1};
     study->networks = 1;
@@ -118,12 +114,12 @@ static int read_facts(study_t *study, const scale_arguments_t *a, char *why, siz
 
         if ((many && study->facts.between.shared <= 0.0) ||
             (per_node > 1 && ranks > 1 && study->facts.inside.shared <= 0.0)) {
-            snprintf(why, why_size,
-                     "--facts %.200s: it knows no links %s, which %d ranks with %d on a node have",
-                     a->facts,
-                     many && study->facts.between.shared <= 0.0 ? "between nodes" : "inside a node",
-                     ranks, per_node);
-            return -1;
+            return tw_problem_set(
+                problem,
+                "--facts %.200s: it knows no links %s, which %d ranks with %d on a node have",
+                a->facts,
+                many && study->facts.between.shared <= 0.0 ? "between nodes" : "inside a node",
+                ranks, per_node);
         }
     }
     return 0;
@@ -131,8 +127,7 @@ static int read_facts(study_t *study, const scale_arguments_t *a, char *why, siz
 
 /* One codec, in full; what: where it was asked for. */
 static int read_codec(tw_context_t *ctx, const char *what, const char *spec,
-                      char text[TW_FACTS_SPEC], tw_codec_traits_t *traits, char *why,
-                      size_t why_size)
+                      char text[TW_FACTS_SPEC], tw_codec_traits_t *traits, tw_problem_t *problem)
 {
     char        wrong[400] = "";
     tw_codec_t *codec      = NULL;
@@ -140,26 +135,25 @@ static int read_codec(tw_context_t *ctx, const char *what, const char *spec,
     int         length;
 
     if (status != TW_OK) {
-        snprintf(why, why_size, "%s: %s", what, wrong[0] != '\0' ? wrong : tw_status_text(status));
-        return -1;
+        return tw_problem_set(problem, "%s: %s", what,
+                              wrong[0] != '\0' ? wrong : tw_status_text(status));
     }
     tw_codec_traits(codec, traits);
     length = snprintf(text, TW_FACTS_SPEC, "%s", tw_codec_spec(codec));
     tw_codec_destroy(codec);
     if (traits->chooses) {
-        snprintf(why, why_size, "%s '%.80s': it chooses a codec; name the one to use", what, spec);
-        return -1;
+        return tw_problem_set(problem, "%s '%.80s': it chooses a codec; name the one to use", what,
+                              spec);
     }
     if (length >= TW_FACTS_SPEC) {
-        snprintf(why, why_size, "%s '%.80s': up to %d characters are possible here", what, spec,
-                 TW_FACTS_SPEC - 1);
+        tw_problem_set(problem, "%s '%.80s': up to %d characters are possible here", what, spec,
+                       TW_FACTS_SPEC - 1);
     }
     return length < TW_FACTS_SPEC ? 0 : -1;
 }
 
 /* The codec of activations: one, which needs no error feedback. */
-static int read_act(study_t *study, scale_arguments_t *a, tw_context_t *ctx, char *why,
-                    size_t why_size)
+static int read_act(study_t *study, scale_arguments_t *a, tw_context_t *ctx, tw_problem_t *problem)
 {
     tw_codec_traits_t traits;
 
@@ -167,18 +161,17 @@ static int read_act(study_t *study, scale_arguments_t *a, tw_context_t *ctx, cha
         return 0;
     }
     if (study->work.training.layers == 0) {
-        snprintf(why, why_size, "--act: this job has no layers; its file says what is sent");
-        return -1;
+        return tw_problem_set(problem, "--act: this job has no layers; its file says what is sent");
     }
-    if (read_codec(ctx, "--act", a->act, a->act_codec, &traits, why, why_size) != 0) {
+    if (read_codec(ctx, "--act", a->act, a->act_codec, &traits, problem) != 0) {
         return -1;
     }
     if (traits.feedback) {
-        snprintf(why, why_size,
-                 "--act '%.80s': it needs error feedback, which activations have not; accepted are "
-                 "codecs such as tree8",
-                 a->act);
-        return -1;
+        return tw_problem_set(
+            problem,
+            "--act '%.80s': it needs error feedback, which activations have not; accepted are "
+            "codecs such as tree8",
+            a->act);
     }
     study->act = a->act_codec;
     for (size_t v = 0; v < study->variants; v++) {
@@ -186,11 +179,10 @@ static int read_act(study_t *study, scale_arguments_t *a, tw_context_t *ctx, cha
             return 0;
         }
     }
-    snprintf(why, why_size, "--act: data parallel, no activations are sent; see --scheme");
-    return -1;
+    return tw_problem_set(problem, "--act: data parallel, no activations are sent; see --scheme");
 }
 
-static int add_travel(study_t *study, const char *spec, char *why, size_t why_size)
+static int add_travel(study_t *study, const char *spec, tw_problem_t *problem)
 {
     size_t n = 0;
 
@@ -198,15 +190,15 @@ static int add_travel(study_t *study, const char *spec, char *why, size_t why_si
         n++;
     }
     if (n == TW_FACTS_CODECS) {
-        snprintf(why, why_size, "layers have more than %d codecs of weights", TW_FACTS_CODECS);
-        return -1;
+        return tw_problem_set(problem, "layers have more than %d codecs of weights",
+                              TW_FACTS_CODECS);
     }
     study->travel[n] = spec;
     return 0;
 }
 
 /* The codecs of weights that the job names, in full. */
-static int read_copies(study_t *study, tw_context_t *ctx, char *why, size_t why_size)
+static int read_copies(study_t *study, tw_context_t *ctx, tw_problem_t *problem)
 {
     training_t *t = &study->work.training;
 
@@ -219,12 +211,12 @@ static int read_copies(study_t *study, tw_context_t *ctx, char *why, size_t why_
         if (layer->weights == 0.0) {
             continue;
         }
-        if (read_codec(ctx, what, layer->copy[0] != '\0' ? layer->copy : "fp32", spec, &traits, why,
-                       why_size) != 0) {
+        if (read_codec(ctx, what, layer->copy[0] != '\0' ? layer->copy : "fp32", spec, &traits,
+                       problem) != 0) {
             return -1;
         }
         strcpy(layer->copy, spec);
-        if (add_travel(study, layer->copy, why, why_size) != 0) {
+        if (add_travel(study, layer->copy, problem) != 0) {
             return -1;
         }
     }
@@ -232,8 +224,8 @@ static int read_copies(study_t *study, tw_context_t *ctx, char *why, size_t why_
 }
 
 /* One codec of weights for all layers. */
-static int read_weights(study_t *study, scale_arguments_t *a, tw_context_t *ctx, char *why,
-                        size_t why_size)
+static int read_weights(study_t *study, scale_arguments_t *a, tw_context_t *ctx,
+                        tw_problem_t *problem)
 {
     tw_codec_traits_t traits;
 
@@ -241,10 +233,10 @@ static int read_weights(study_t *study, scale_arguments_t *a, tw_context_t *ctx,
         return 0;
     }
     if (study->work.training.owners == 0) {
-        snprintf(why, why_size, "--weights: this job's weights have no owners, and do not travel");
-        return -1;
+        return tw_problem_set(problem,
+                              "--weights: this job's weights have no owners, and do not travel");
     }
-    if (read_codec(ctx, "--weights", a->weights, a->weights_codec, &traits, why, why_size) != 0) {
+    if (read_codec(ctx, "--weights", a->weights, a->weights_codec, &traits, problem) != 0) {
         return -1;
     }
     study->weights             = a->weights_codec;
@@ -289,8 +281,8 @@ static int run(study_t *study, const scale_arguments_t *a)
 }
 
 /* What --facts does not say: codecs by this machine. */
-static int complete(study_t *study, const scale_arguments_t *a, tw_context_t *ctx, char *why,
-                    size_t why_size)
+static int complete(study_t *study, const scale_arguments_t *a, tw_context_t *ctx,
+                    tw_problem_t *problem)
 {
     const char *more[TW_FACTS_CODECS + 2] = {NULL};
     size_t      n;
@@ -301,16 +293,15 @@ static int complete(study_t *study, const scale_arguments_t *a, tw_context_t *ct
     }
     more[n] = study->act;
     if (a->facts != NULL) {
-        return read_facts(study, a, why, why_size) != 0
+        return read_facts(study, a, problem) != 0
                    ? -1
                    : codecs_complete(more, ctx, &study->facts, study->taken, sizeof(study->taken),
-                                     why, why_size);
+                                     problem);
     }
     study->facts.engine = 2e-6;
     study_per_node(study, 1);
-    if (read_networks(study, a->network != NULL ? a->network : "ethernet-10g", why, why_size) !=
-            0 ||
-        codecs_measure(&study->specs, more, ctx, &study->facts, why, why_size) != 0) {
+    if (read_networks(study, a->network != NULL ? a->network : "ethernet-10g", problem) != 0 ||
+        codecs_measure(&study->specs, more, ctx, &study->facts, problem) != 0) {
         return -1;
     }
     codecs_set_rate(&study->facts, study->work.codec_rate);
@@ -319,10 +310,10 @@ static int complete(study_t *study, const scale_arguments_t *a, tw_context_t *ct
 
 int scale_main(job_t *job, int argc, char **argv)
 {
-    scale_arguments_t a     = {.codec = CODECS};
-    study_t           study = {.job = job};
-    const char       *path  = NULL;
-    char              why[600];
+    scale_arguments_t a       = {.codec = CODECS};
+    study_t           study   = {.job = job};
+    const char       *path    = NULL;
+    tw_problem_t      problem = {.set = 0};
     tw_context_t     *ctx;
     int               code;
     const option_t    options[] = {
@@ -390,21 +381,20 @@ int scale_main(job_t *job, int argc, char **argv)
     }
     code = EXIT_USAGE;
     if (specs_create(&study.specs, job, ctx, a.codec) == 0) {
-        if (workload_read(&study.work, path, why, sizeof(why)) != 0) {
-            job_complain(job, "scale: %s", why);
+        if (workload_read(&study.work, path, &problem) != 0) {
+            job_complain(job, "scale: %s", problem.text);
             code = EXIT_FAILED;
-        } else if (read_copies(&study, ctx, why, sizeof(why)) != 0) {
-            job_complain(job, "scale: %s: %s", path, why);
+        } else if (read_copies(&study, ctx, &problem) != 0) {
+            job_complain(job, "scale: %s: %s", path, problem.text);
             code = EXIT_FAILED;
             study_free(&study);
         } else {
-            if (read_ranks(&study, a.ranks, why, sizeof(why)) != 0 ||
-                study_variants(&study, a.scheme, a.algorithm, a.per_node, why, sizeof(why)) != 0 ||
-                read_act(&study, &a, ctx, why, sizeof(why)) != 0 ||
-                read_weights(&study, &a, ctx, why, sizeof(why)) != 0 ||
-                complete(&study, &a, ctx, why, sizeof(why)) != 0 ||
-                study_compute(&study, why, sizeof(why)) != 0) {
-                job_complain(job, "scale: %s", why);
+            if (read_ranks(&study, a.ranks, &problem) != 0 ||
+                study_variants(&study, a.scheme, a.algorithm, a.per_node, &problem) != 0 ||
+                read_act(&study, &a, ctx, &problem) != 0 ||
+                read_weights(&study, &a, ctx, &problem) != 0 ||
+                complete(&study, &a, ctx, &problem) != 0 || study_compute(&study, &problem) != 0) {
+                job_complain(job, "scale: %s", problem.text);
             } else {
                 code = run(&study, &a);
             }

@@ -31,8 +31,7 @@ int platform_named(const char *text, size_t length)
 
 /* hosts, script: NULL for none. */
 static int run(const char *platform, int ranks, const char *hosts, const char *script,
-               void (*line)(void *context, const char *text), void *context, char *why,
-               size_t why_size)
+               void (*line)(void *context, const char *text), void *context, tw_problem_t *problem)
 {
     char              player[PATH_MAX], number[NUMBER];
     char             *argv[ARGUMENTS] = {(char *)(uintptr_t)TW_SMPIRUN};
@@ -51,8 +50,7 @@ static int run(const char *platform, int ranks, const char *hosts, const char *s
                                          number};
 
     if (child_find(PLAYER, player, sizeof(player)) != 0) {
-        snprintf(why, why_size, "there is no " PLAYER);
-        return -1;
+        return tw_problem_set(problem, "there is no " PLAYER);
     }
     snprintf(number, sizeof(number), "%d", ranks);
     for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
@@ -65,7 +63,7 @@ static int run(const char *platform, int ranks, const char *hosts, const char *s
     argv[n++] = player;
     argv[n++] = (char *)(uintptr_t)script;
     argv[n]   = NULL;
-    return child_run(argv, line, context, why, why_size);
+    return child_run(argv, line, context, problem);
 }
 
 /* What it says of itself. */
@@ -92,36 +90,33 @@ static void look(void *context, const char *text)
     }
 }
 
-int platform_open(network_t *network, const char *text, size_t length, char *why, size_t why_size)
+int platform_open(network_t *network, const char *text, size_t length, tw_problem_t *problem)
 {
-    char what[400];
+    tw_problem_t ignored = {.set = 0};
 
     if (length >= NETWORK_NAME) {
-        snprintf(why, why_size, "--network '%.80s...': longer than %d characters", text,
-                 NETWORK_NAME - 1);
-        return -1;
+        return tw_problem_set(problem, "--network '%.80s...': longer than %d characters", text,
+                              NETWORK_NAME - 1);
     }
     *network = *network_preset(1);
     memcpy(network->name, text, length);
     network->name[length] = '\0';
     network->usable       = 1.0;
 #ifndef HAVE_SIMGRID
-    snprintf(why, why_size,
-             "--network %s: this thinwire is built without SimGrid; install libsimgrid-dev "
-             "(Debian, Ubuntu) and build again",
-             network->name);
-    return -1;
+    return tw_problem_set(
+        problem,
+        "--network %s: this thinwire is built without SimGrid; install libsimgrid-dev "
+        "(Debian, Ubuntu) and build again",
+        network->name);
 #endif
     if (access(network->name, R_OK) != 0) {
-        snprintf(why, why_size, "--network: cannot read '%s': %s", network->name, strerror(errno));
-        return -1;
+        return tw_problem_set(problem, "--network: cannot read '%s': %s", network->name,
+                              strerror(errno));
     }
-    if (run(network->name, 2, NULL, NULL, look, network, what, sizeof(what)) != 0 ||
-        network->hosts == 0) {
+    if (run(network->name, 2, NULL, NULL, look, network, &ignored) != 0 || network->hosts == 0) {
         platform_free(network);
-        snprintf(why, why_size, "--network %s: no platform that SimGrid understands",
-                 network->name);
-        return -1;
+        return tw_problem_set(problem, "--network %s: no platform that SimGrid understands",
+                              network->name);
     }
     return 0;
 }
@@ -137,8 +132,8 @@ void platform_free(network_t *network)
 }
 
 int platform_play(const network_t *network, int ranks, int per_node, const char *script,
-                  void (*line)(void *context, const char *text), void *context, char *why,
-                  size_t why_size)
+                  void (*line)(void *context, const char *text), void *context,
+                  tw_problem_t *problem)
 {
     const size_t nodes = (size_t)((ranks - 1) / per_node + 1);
     FILE        *file;
@@ -146,21 +141,19 @@ int platform_play(const network_t *network, int ranks, int per_node, const char 
     int          status;
 
     if (nodes > network->hosts) {
-        snprintf(why, why_size, "%s has %zu hosts; %d ranks with %d on each need %zu",
-                 network->name, network->hosts, ranks, per_node, nodes);
-        return -1;
+        return tw_problem_set(problem, "%s has %zu hosts; %d ranks with %d on each need %zu",
+                              network->name, network->hosts, ranks, per_node, nodes);
     }
     file = tmpfile();
     if (file == NULL) {
-        snprintf(why, why_size, "a temporary file: %s", strerror(errno));
-        return -1;
+        return tw_problem_set(problem, "a temporary file: %s", strerror(errno));
     }
     for (int r = 0; r < ranks; r++) {
         fprintf(file, "%s\n", network->host[r / per_node]);
     }
     fflush(file);
     snprintf(hosts, sizeof(hosts), "/proc/%ld/fd/%d", (long)getpid(), fileno(file));
-    status = run(network->name, ranks, hosts, script, line, context, why, why_size);
+    status = run(network->name, ranks, hosts, script, line, context, problem);
     fclose(file);
     return status;
 }

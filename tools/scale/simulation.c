@@ -29,7 +29,7 @@ enum { RANKS_MOST = 16384, PLAYED_STEPS = 3 };
 /* ---- the script ---------------------------------------------------------------------------- */
 
 static int script_make(script_t *script, const workload_t *work, const step_case_t *how,
-                       const network_t *network, char *why, size_t why_size)
+                       const network_t *network, tw_problem_t *problem)
 {
     const tw_facts_t *facts = how->facts;
 
@@ -50,28 +50,27 @@ static int script_make(script_t *script, const workload_t *work, const step_case
         script->between.shared = script->between.bandwidth;
     }
     if (script->exchange == NULL) {
-        snprintf(why, why_size, "out of memory");
-        return -1;
+        return tw_problem_set(problem, "out of memory");
     }
     for (size_t i = 0; i < work->exchanges; i++) {
         script_exchange_t *x = &script->exchange[i];
         step_exchange_t    found;
 
         if (work->exchange[i].messages > 0) {
-            snprintf(why, why_size,
-                     "--simulate: '%.60s' is of messages; what is played is collectives",
-                     work->exchange[i].name);
+            tw_problem_set(problem,
+                           "--simulate: '%.60s' is of messages; what is played is collectives",
+                           work->exchange[i].name);
             free(script->exchange);
             return -1;
         }
-        if (step_exchange(&work->exchange[i], how, &found, why, why_size) != 0) {
+        if (step_exchange(&work->exchange[i], how, &found, problem) != 0) {
             free(script->exchange);
             return -1;
         }
         if (found.ranks < facts->ranks) {
-            snprintf(why, why_size,
-                     "--simulate: '%.60s' is of %d of %d ranks; what is played is of all",
-                     work->exchange[i].name, found.ranks, facts->ranks);
+            tw_problem_set(problem,
+                           "--simulate: '%.60s' is of %d of %d ranks; what is played is of all",
+                           work->exchange[i].name, found.ranks, facts->ranks);
             free(script->exchange);
             return -1;
         }
@@ -123,31 +122,32 @@ static void take(void *context, const char *text)
 }
 
 static int play(const script_t *script, const network_t *network, FILE *file, step_time_t *time,
-                char *why, size_t why_size)
+                tw_problem_t *problem)
 {
-    outcome_t outcome = {.time = time};
-    char      player[PATH_MAX], path[64], what[500];
-    char     *argv[] = {player, path, NULL};
-    int       status = -1;
+    outcome_t    outcome = {.time = time};
+    tw_problem_t found   = {.set = 0};
+    char         player[PATH_MAX], path[64];
+    char        *argv[] = {player, path, NULL};
+    int          status = -1;
 
     snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)getpid(), fileno(file));
     if (network->hosts > 0) {
-        status = platform_play(network, script->ranks, script->per_node, path, take, &outcome, what,
-                               sizeof(what));
+        status =
+            platform_play(network, script->ranks, script->per_node, path, take, &outcome, &found);
     } else if (child_find(PLAYER, player, sizeof(player)) != 0) {
-        snprintf(what, sizeof(what), "there is no program " PLAYER);
+        tw_problem_set(&found, "there is no program " PLAYER);
     } else {
-        status = child_run(argv, take, &outcome, what, sizeof(what));
+        status = child_run(argv, take, &outcome, &found);
     }
     if (status != 0 || !outcome.has_result) {
-        snprintf(why, why_size, "--simulate: %s", status == 0 ? "the player said no result" : what);
-        return -1;
+        return tw_problem_set(problem, "--simulate: %s",
+                              status == 0 ? "the player said no result" : found.text);
     }
     return 0;
 }
 
 int simulation_step(const workload_t *work, const step_case_t *how, const network_t *network,
-                    step_time_t *time, char *why, size_t why_size)
+                    step_time_t *time, tw_problem_t *problem)
 {
     const double most = network->hosts > 0 ? FLOWS_MOST : MESSAGES_MOST;
     script_t     script;
@@ -156,26 +156,27 @@ int simulation_step(const workload_t *work, const step_case_t *how, const networ
     int          status = -1;
 
     if (how->facts->ranks > RANKS_MOST) {
-        snprintf(why, why_size,
-                 "--simulate: %d ranks, of at most %d; without --simulate the model takes them all",
-                 how->facts->ranks, RANKS_MOST);
-        return -1;
+        return tw_problem_set(
+            problem,
+            "--simulate: %d ranks, of at most %d; without --simulate the model takes them all",
+            how->facts->ranks, RANKS_MOST);
     }
-    if (script_make(&script, work, how, network, why, why_size) != 0) {
+    if (script_make(&script, work, how, network, problem) != 0) {
         return -1;
     }
     messages = messages_in(&script);
     file     = tmpfile();
     if (messages > most) {
-        snprintf(why, why_size,
-                 "--simulate: about %.2g messages on %d ranks, of at most %.0g; without --simulate "
-                 "the model takes them all",
-                 messages, script.ranks, most);
+        tw_problem_set(
+            problem,
+            "--simulate: about %.2g messages on %d ranks, of at most %.0g; without --simulate "
+            "the model takes them all",
+            messages, script.ranks, most);
     } else if (file == NULL || script_write(&script, file) != 0) {
-        snprintf(why, why_size, "--simulate: a temporary file: %s", strerror(errno));
+        tw_problem_set(problem, "--simulate: a temporary file: %s", strerror(errno));
     } else {
         *time  = (step_time_t){.seconds = 0.0};
-        status = play(&script, network, file, time, why, why_size);
+        status = play(&script, network, file, time, problem);
     }
     if (file != NULL) {
         fclose(file);

@@ -22,9 +22,9 @@ enum { RATES = 61, PER_DECADE = 10 };
 
 /* ---- one step ------------------------------------------------------------------------------ */
 
-/* The step of a job on so many ranks, in *made if it is of layers; NULL: one line in why. */
+/* The step of a job on so many ranks, in *made if it is of layers; NULL: the problem set. */
 static const workload_t *step_of(const study_t *study, const scheme_t *scheme, int ranks, int lossy,
-                                 workload_t *made, char *why, size_t why_size)
+                                 workload_t *made, tw_problem_t *problem)
 {
     const workload_t *work  = &study->work;
     const double      batch = work->training.batch;
@@ -33,16 +33,16 @@ static const workload_t *step_of(const study_t *study, const scheme_t *scheme, i
         return work;
     }
     return training_step(work, scheme, ranks,
-                         study->weak ? ceil(batch / work->ranks) * ranks : batch, lossy, made, why,
-                         why_size) == 0
+                         study->weak ? ceil(batch / work->ranks) * ranks : batch, lossy, made,
+                         problem) == 0
                ? made
                : NULL;
 }
 
 /* On a network that is NULL for one rank. */
 static int time_of(const study_t *study, const network_t *network, const tw_facts_t *facts,
-                   const char *spec, const variant_t *variant, step_time_t *time, char *why,
-                   size_t why_size)
+                   const char *spec, const variant_t *variant, step_time_t *time,
+                   tw_problem_t *problem)
 {
     const tw_codec_facts_t *codec    = tw_facts_codec(facts, spec, TW_F32);
     const step_case_t       how      = {.facts          = facts,
@@ -55,11 +55,11 @@ static int time_of(const study_t *study, const network_t *network, const tw_fact
                                         .share = study->weak ? 1.0 : (double)study->work.ranks / facts->ranks};
     workload_t              made     = {.ranks = 0};
     const workload_t       *step     = step_of(study, &variant->scheme, facts->ranks,
-                                               codec != NULL && codec->max_error > 0.0, &made, why, why_size);
+                                               codec != NULL && codec->max_error > 0.0, &made, problem);
     const int               simulate = study->simulate && network != NULL && facts->ranks > 1;
     const int               status   = step == NULL ? -1
-                                       : simulate ? simulation_step(step, &how, network, time, why, why_size)
-                                                  : step_time(step, &how, time, why, why_size);
+                                       : simulate ? simulation_step(step, &how, network, time, problem)
+                                                  : step_time(step, &how, time, problem);
 
     workload_free(&made);
     return status;
@@ -67,7 +67,7 @@ static int time_of(const study_t *study, const network_t *network, const tw_fact
 
 /* With a codec by its place; specs.count: fp32. */
 static int compute(const study_t *study, const network_t *network, int ranks, size_t v, size_t s,
-                   step_time_t *time, char *why, size_t why_size)
+                   step_time_t *time, tw_problem_t *problem)
 {
     tw_facts_t  facts = study->facts;
     const char *spec  = s == study->specs.count ? "fp32" : tw_codec_spec(study->specs.codec[s]);
@@ -76,22 +76,22 @@ static int compute(const study_t *study, const network_t *network, int ranks, si
     if (study->simulate) { /* what is played is the library */
         memset(facts.native, 0, sizeof(facts.native));
     }
-    return time_of(study, network, &facts, spec, &study->variant[v], time, why, why_size);
+    return time_of(study, network, &facts, spec, &study->variant[v], time, problem);
 }
 
 int study_one(const study_t *study, size_t n, size_t r, size_t v, size_t s, step_time_t *time,
-              char *why, size_t why_size)
+              tw_problem_t *problem)
 {
-    return compute(study, &study->network[n], study->ranks[r], v, s, time, why, why_size);
+    return compute(study, &study->network[n], study->ranks[r], v, s, time, problem);
 }
 
-static int compute_alone(study_t *study, char *why, size_t why_size)
+static int compute_alone(study_t *study, tw_problem_t *problem)
 {
     tw_facts_t  facts = study->facts;
     step_time_t time;
 
     facts.ranks = facts.nodes = facts.local_ranks = 1;
-    if (time_of(study, NULL, &facts, "fp32", &study->variant[0], &time, why, why_size) != 0) {
+    if (time_of(study, NULL, &facts, "fp32", &study->variant[0], &time, problem) != 0) {
         return -1;
     }
     study->alone = time.seconds;
@@ -110,8 +110,8 @@ static size_t place_of(const study_t *study, size_t n, size_t r, size_t v, size_
 }
 
 /* fp32 beside the codecs may be one of them. */
-static int compute_row(study_t *study, size_t n, size_t r, size_t v, size_t s, char *why,
-                       size_t why_size)
+static int compute_row(study_t *study, size_t n, size_t r, size_t v, size_t s,
+                       tw_problem_t *problem)
 {
     step_time_t *time = &study->time[place_of(study, n, r, v, s)];
 
@@ -121,26 +121,25 @@ static int compute_row(study_t *study, size_t n, size_t r, size_t v, size_t s, c
             return 0;
         }
     }
-    return compute(study, &study->network[n], study->ranks[r], v, s, time, why, why_size);
+    return compute(study, &study->network[n], study->ranks[r], v, s, time, problem);
 }
 
-int study_compute(study_t *study, char *why, size_t why_size)
+int study_compute(study_t *study, tw_problem_t *problem)
 {
     study->time = calloc(study->networks * study->sizes * ways(study), sizeof(*study->time));
     if (study->time == NULL) {
-        snprintf(why, why_size, "out of memory");
-        return -1;
+        return tw_problem_set(problem, "out of memory");
     }
     for (size_t k = 0; k < study->networks * study->sizes * ways(study); k++) {
         const size_t way = k % ways(study), row = k / ways(study);
 
         if (compute_row(study, row / study->sizes, row % study->sizes,
-                        way / (study->specs.count + 1), way % (study->specs.count + 1), why,
-                        why_size) != 0) {
+                        way / (study->specs.count + 1), way % (study->specs.count + 1),
+                        problem) != 0) {
             return -1;
         }
     }
-    return compute_alone(study, why, why_size);
+    return compute_alone(study, problem);
 }
 
 void study_free(study_t *study)
@@ -325,13 +324,13 @@ static double pays_up_to(const study_t *study, const network_t *network, int ran
     double              most = 0.0, decade = 1e-3;
 
     for (int k = 0; k < RATES; k++) {
-        step_time_t time[STUDY_VARIANTS * (SPECS_MAX + 1)];
-        char        why[200];
-        size_t      w = 0;
+        step_time_t  time[STUDY_VARIANTS * (SPECS_MAX + 1)];
+        tw_problem_t problem = {.set = 0};
+        size_t       w       = 0;
 
         one.rate = decade * tenth[k % PER_DECADE];
         while (w < ways(study) &&
-               compute(study, &one, ranks, w / each, w % each, &time[w], why, sizeof(why)) == 0) {
+               compute(study, &one, ranks, w / each, w % each, &time[w], &problem) == 0) {
             w++;
         }
         if (w == ways(study) && best(study, time) % each < each - 1) {

@@ -52,9 +52,9 @@ typedef struct study {
 
 /** All combinations of lists of schemes (NULL: data; jobs that are not of layers have none),
  * algorithms (NULL: the fastest) and ranks per node (NULL: by study_per_node()). @return 0, or -1
- * with one line in why. */
+ * with the problem set. */
 int study_variants(study_t *study, const char *schemes, const char *algorithms,
-                   const char *per_node, char *why, size_t why_size);
+                   const char *per_node, tw_problem_t *problem);
 
 /** Ranks of a node where no list said them. */
 void study_per_node(study_t *study, int ranks);
@@ -64,11 +64,11 @@ void study_unmodelled(const study_t *study);
 
 /** One row anew. @return as above. */
 int study_one(const study_t *study, size_t n, size_t r, size_t v, size_t s, step_time_t *time,
-              char *why, size_t why_size);
+              tw_problem_t *problem);
 
 /** Every row, and fp32 beside the codecs; needs all of the above but alone and time. @return 0, or
- * -1 with one line in why. */
-int study_compute(study_t *study, char *why, size_t why_size);
+ * -1 with the problem set. */
+int study_compute(study_t *study, tw_problem_t *problem);
 
 /** The job too; what study_compute() has not made is NULL. */
 void study_free(study_t *study);

@@ -26,21 +26,20 @@ static const char *algorithm_at(size_t index)
     return NULL;
 }
 
-/* What one item of a list sets in a variant. @return 0, or -1 with one line in why. */
-typedef int read_item_t(variant_t *variant, const char *text, size_t length, char *why,
-                        size_t why_size);
+/* What one item of a list sets in a variant. @return 0, or -1 with the problem set. */
+typedef int read_item_t(variant_t *variant, const char *text, size_t length, tw_problem_t *problem);
 
-static int read_scheme(variant_t *variant, const char *text, size_t length, char *why,
-                       size_t why_size)
+static int read_scheme(variant_t *variant, const char *text, size_t length, tw_problem_t *problem)
 {
-    return scheme_parse(&variant->scheme, text, length, why, why_size);
+    return scheme_parse(&variant->scheme, text, length, problem);
 }
 
-static int read_algorithm(variant_t *variant, const char *text, size_t length, char *why,
-                          size_t why_size)
+static int read_algorithm(variant_t *variant, const char *text, size_t length,
+                          tw_problem_t *problem)
 {
     const char *name;
-    size_t      used;
+    char        names[200];
+    size_t      used = 0;
 
     for (size_t k = 0; (name = algorithm_at(k)) != NULL; k++) {
         if (strlen(name) == length && strncmp(text, name, length) == 0) {
@@ -48,32 +47,30 @@ static int read_algorithm(variant_t *variant, const char *text, size_t length, c
             return 0;
         }
     }
-    used = (size_t)snprintf(why, why_size, "--algorithm '%.*s': accepted are ",
-                            (int)(length < 40 ? length : 40), text);
-    for (size_t k = 0; (name = algorithm_at(k)) != NULL && used < why_size; k++) {
-        used += (size_t)snprintf(why + used, why_size - used, "%s%s", k > 0 ? ", " : "", name);
+    for (size_t k = 0; (name = algorithm_at(k)) != NULL && used < sizeof(names); k++) {
+        used +=
+            (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", k > 0 ? ", " : "", name);
     }
-    return -1;
+    return tw_problem_set(problem, "--algorithm '%.*s': accepted are %s",
+                          (int)(length < 40 ? length : 40), text, names);
 }
 
-static int read_per_node(variant_t *variant, const char *text, size_t length, char *why,
-                         size_t why_size)
+static int read_per_node(variant_t *variant, const char *text, size_t length, tw_problem_t *problem)
 {
     char      *end;
     const long n = strtol(text, &end, 10);
 
     if (*text < '0' || *text > '9' || end != text + length || n < 1 || n > WORKLOAD_RANKS) {
-        snprintf(why, why_size, "--ranks-per-node '%.*s': accepted are numbers from 1 to %d",
-                 (int)(length < 40 ? length : 40), text, WORKLOAD_RANKS);
-        return -1;
+        return tw_problem_set(problem, "--ranks-per-node '%.*s': accepted are numbers from 1 to %d",
+                              (int)(length < 40 ? length : 40), text, WORKLOAD_RANKS);
     }
     variant->per_node = (int)n;
     return 0;
 }
 
 /* Every variant that there is, with every item of a list in turn; how many items go to *items. */
-static int multiply(study_t *study, const char *list, read_item_t *read, size_t *items, char *why,
-                    size_t why_size)
+static int multiply(study_t *study, const char *list, read_item_t *read, size_t *items,
+                    tw_problem_t *problem)
 {
     const size_t had = study->variants;
     variant_t    of[STUDY_VARIANTS];
@@ -91,13 +88,13 @@ static int multiply(study_t *study, const char *list, read_item_t *read, size_t 
             variant_t *one = &study->variant[study->variants];
 
             if (study->variants == STUDY_VARIANTS) {
-                snprintf(why, why_size,
-                         "more than %d combinations of --scheme, --algorithm and --ranks-per-node",
-                         STUDY_VARIANTS);
-                return -1;
+                return tw_problem_set(
+                    problem,
+                    "more than %d combinations of --scheme, --algorithm and --ranks-per-node",
+                    STUDY_VARIANTS);
             }
             *one = of[v];
-            if (read(one, at, length, why, why_size) != 0) {
+            if (read(one, at, length, problem) != 0) {
                 return -1;
             }
             study->variants++;
@@ -110,20 +107,18 @@ static int multiply(study_t *study, const char *list, read_item_t *read, size_t 
 }
 
 int study_variants(study_t *study, const char *schemes, const char *algorithms,
-                   const char *per_node, char *why, size_t why_size)
+                   const char *per_node, tw_problem_t *problem)
 {
     if (schemes != NULL && study->work.training.layers == 0) {
-        snprintf(why, why_size, "--scheme: this job has no layers; it is as its file says");
-        return -1;
+        return tw_problem_set(problem, "--scheme: this job has no layers; it is as its file says");
     }
     study->variant[0] = (variant_t){.per_node = 0};
     study->variants   = 1;
-    return multiply(study, schemes != NULL ? schemes : "data", read_scheme, &study->schemes, why,
-                    why_size) != 0 ||
-                   multiply(study, algorithms, read_algorithm, &study->algorithms, why, why_size) !=
-                       0
+    return multiply(study, schemes != NULL ? schemes : "data", read_scheme, &study->schemes,
+                    problem) != 0 ||
+                   multiply(study, algorithms, read_algorithm, &study->algorithms, problem) != 0
                ? -1
-               : multiply(study, per_node, read_per_node, &study->nodes, why, why_size);
+               : multiply(study, per_node, read_per_node, &study->nodes, problem);
 }
 
 void study_per_node(study_t *study, int ranks)
