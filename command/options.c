@@ -134,7 +134,8 @@ static options_result_t store_whole(const option_t *option, const char *text, ch
     return OPTIONS_OK;
 }
 
-static options_result_t store(const option_t *option, const char *text, char *why, size_t why_size)
+static options_result_t store_value(const option_t *option, const char *text, char *why,
+                                    size_t why_size)
 {
     double share;
 
@@ -165,7 +166,7 @@ static options_result_t store(const option_t *option, const char *text, char *wh
     return OPTIONS_OK;
 }
 
-static const option_t *find(const command_t *command, const char *text, size_t length)
+static const option_t *find_option(const command_t *command, const char *text, size_t length)
 {
     for (const option_t *o = command->options; o->name != NULL; o++) {
         if (strlen(o->name) == length && strncmp(o->name, text, length) == 0) {
@@ -190,7 +191,7 @@ options_result_t options_parse(const command_t *command, int argc, char **argv, 
     for (int i = 1; i < argc; i++) {
         const char      *equals = strchr(argv[i], '=');
         const size_t     length = equals != NULL ? (size_t)(equals - argv[i]) : strlen(argv[i]);
-        const option_t  *option = find(command, argv[i], length);
+        const option_t  *option = find_option(command, argv[i], length);
         const char      *text   = equals != NULL ? equals + 1 : NULL;
         options_result_t result;
 
@@ -217,7 +218,7 @@ options_result_t options_parse(const command_t *command, int argc, char **argv, 
                      option->arg);
             return OPTIONS_BAD;
         }
-        result = store(option, text, why, why_size);
+        result = store_value(option, text, why, why_size);
         if (result != OPTIONS_OK) {
             return result;
         }

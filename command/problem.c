@@ -8,7 +8,7 @@
 
 #include "command/problem.h"
 
-static void set(tw_problem_t *problem, int machine, const char *format, va_list args)
+static void set_problem(tw_problem_t *problem, int machine, const char *format, va_list args)
 {
     if (!problem->set) {
         problem->set     = 1;
@@ -22,7 +22,7 @@ int tw_problem_set(tw_problem_t *problem, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    set(problem, 0, format, args);
+    set_problem(problem, 0, format, args);
     va_end(args);
     return -1;
 }
@@ -32,7 +32,7 @@ int tw_problem_machine(tw_problem_t *problem, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    set(problem, 1, format, args);
+    set_problem(problem, 1, format, args);
     va_end(args);
     return -1;
 }

@@ -26,7 +26,7 @@ static int make_room(builder_t *b, void **list, size_t n, size_t *room, size_t s
     return 0;
 }
 
-static void put(builder_t *b, item_t item)
+static void put_item(builder_t *b, item_t item)
 {
     workload_t *work = b->work;
 
@@ -37,22 +37,22 @@ static void put(builder_t *b, item_t item)
 
 void builder_time(builder_t *b, double seconds)
 {
-    put(b, (item_t){.kind = ITEM_FIXED, .seconds = seconds});
+    put_item(b, (item_t){.kind = ITEM_FIXED, .seconds = seconds});
 }
 
 void builder_start(builder_t *b, size_t exchange)
 {
-    put(b, (item_t){.kind = ITEM_START, .exchange = exchange});
+    put_item(b, (item_t){.kind = ITEM_START, .exchange = exchange});
 }
 
 void builder_wait(builder_t *b, size_t exchange)
 {
-    put(b, (item_t){.kind = ITEM_WAIT, .exchange = exchange});
+    put_item(b, (item_t){.kind = ITEM_WAIT, .exchange = exchange});
 }
 
 size_t builder_open(builder_t *b, double times)
 {
-    put(b, (item_t){.kind = ITEM_REPEAT, .times = (uint64_t)times});
+    put_item(b, (item_t){.kind = ITEM_REPEAT, .times = (uint64_t)times});
     return b->work->items - 1;
 }
 
@@ -61,7 +61,7 @@ void builder_close(builder_t *b, size_t begin)
     if (!b->failed) {
         b->work->item[begin].end = b->work->items;
     }
-    put(b, (item_t){.kind = ITEM_END});
+    put_item(b, (item_t){.kind = ITEM_END});
 }
 
 size_t builder_exchange(builder_t *b, tw_operation_t operation, double count, const char *class,

@@ -52,50 +52,50 @@ static char *read_file(FILE *file, size_t *length)
 
 /* ---- looking through ----------------------------------------------------------------------- */
 
-typedef struct look {
+typedef struct scan {
     const char *at;
     int         line;
     const char *wrong;      /* or NULL */
     int         deep;       /* braces that are open */
     int         keys[DEEP]; /* so far, of the groups that are */
-} look_t;
+} scan_t;
 
-static void look_comment(look_t *look)
+static void scan_comment(scan_t *scan)
 {
-    const char *const end = look->at[1] == '*' ? strstr(look->at + 2, "*/") : NULL;
+    const char *const end = scan->at[1] == '*' ? strstr(scan->at + 2, "*/") : NULL;
 
-    if (look->at[0] != '/' || look->at[1] != '*') {
-        look->at += strcspn(look->at, "\n");
+    if (scan->at[0] != '/' || scan->at[1] != '*') {
+        scan->at += strcspn(scan->at, "\n");
         return;
     }
     if (end == NULL) {
-        look->wrong = "the comment that begins here has no end";
+        scan->wrong = "the comment that begins here has no end";
         return;
     }
-    for (; look->at < end; look->at++) {
-        look->line += *look->at == '\n';
+    for (; scan->at < end; scan->at++) {
+        scan->line += *scan->at == '\n';
     }
-    look->at = end + 2;
+    scan->at = end + 2;
 }
 
 /* What has no end is a syntax error later. */
-static void look_quotes(look_t *look)
+static void scan_quotes(scan_t *scan)
 {
-    for (look->at++; *look->at != '"' && *look->at != '\0'; look->at++) {
-        look->at += look->at[0] == '\\' && look->at[1] != '\0';
-        look->line += *look->at == '\n';
+    for (scan->at++; *scan->at != '"' && *scan->at != '\0'; scan->at++) {
+        scan->at += scan->at[0] == '\\' && scan->at[1] != '\0';
+        scan->line += *scan->at == '\n';
     }
-    look->at += *look->at == '"';
+    scan->at += *scan->at == '"';
 }
 
-static void look_word(look_t *look)
+static void scan_word(scan_t *scan)
 {
-    const char *const begin = look->at;
+    const char *const begin = scan->at;
     const int         hex   = begin[0] == '0' && (begin[1] == 'x' || begin[1] == 'X');
     char             *end;
     uint64_t          value;
 
-    look->at += strspn(begin, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._");
+    scan->at += strspn(begin, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._");
     if (!isdigit((unsigned char)*begin)) {
         return;
     }
@@ -105,55 +105,53 @@ static void look_word(look_t *look)
         return;
     }
     if (errno != 0 || value > INT64_MAX) {
-        look->wrong = "a whole number is above 9223372036854775807";
+        scan->wrong = "a whole number is above 9223372036854775807";
     } else if (value > INT_MAX && *end != 'L') {
-        look->wrong = "a whole number above 2147483647 needs an L behind it, as in 5000000000L";
+        scan->wrong = "a whole number above 2147483647 needs an L behind it, as in 5000000000L";
     }
 }
 
 /* Keys of groups are counted, by the = or : behind them. */
-static void look_sign(look_t *look)
+static void scan_sign(scan_t *scan)
 {
-    const char c = *look->at++;
+    const char c = *scan->at++;
 
-    look->line += c == '\n';
+    scan->line += c == '\n';
     if (c == '{') {
-        look->deep++;
-        if (look->deep < DEEP) {
-            look->keys[look->deep] = 0;
+        scan->deep++;
+        if (scan->deep < DEEP) {
+            scan->keys[scan->deep] = 0;
         } else {
-            look->wrong = "groups are nested too deep";
+            scan->wrong = "groups are nested too deep";
         }
-    } else if (c == '}' && look->deep > 0) {
-        look->deep--;
-    } else if ((c == '=' || c == ':') && ++look->keys[look->deep] > KEYS_MOST) {
-        look->wrong = "a group has more than 64 keys";
+    } else if (c == '}' && scan->deep > 0) {
+        scan->deep--;
+    } else if ((c == '=' || c == ':') && ++scan->keys[scan->deep] > KEYS_MOST) {
+        scan->wrong = "a group has more than 64 keys";
     }
 }
 
-static int look_through(const char *text, const char *path, tw_problem_t *problem)
+static int scan_through(const char *text, const char *path, tw_problem_t *problem)
 {
-    look_t look = {.at = text, .line = 1};
+    scan_t scan = {.at = text, .line = 1};
 
-    while (look.wrong == NULL && *look.at != '\0') {
-        const char c = *look.at;
+    while (scan.wrong == NULL && *scan.at != '\0') {
+        const char c = *scan.at;
 
-        if (c == '#' || (c == '/' && (look.at[1] == '/' || look.at[1] == '*'))) {
-            look_comment(&look);
+        if (c == '#' || (c == '/' && (scan.at[1] == '/' || scan.at[1] == '*'))) {
+            scan_comment(&scan);
         } else if (c == '"') {
-            look_quotes(&look);
+            scan_quotes(&scan);
         } else if (isalnum((unsigned char)c) || c == '_') {
-            look_word(&look);
+            scan_word(&scan);
         } else if (c == '@') {
-            look.wrong = "@include is not accepted: a job is one file";
+            scan.wrong = "@include is not accepted: a job is one file";
         } else {
-            look_sign(&look);
+            scan_sign(&scan);
         }
     }
-    if (look.wrong != NULL) {
-        tw_problem_set(problem, "%s:%d: %s", path, look.line, look.wrong);
-    }
-    return look.wrong == NULL ? 0 : -1;
+    return scan.wrong == NULL ? 0
+                              : tw_problem_set(problem, "%s:%d: %s", path, scan.line, scan.wrong);
 }
 
 char *job_text_read(const char *path, tw_problem_t *problem)
@@ -168,7 +166,7 @@ char *job_text_read(const char *path, tw_problem_t *problem)
     } else if (strlen(text) != length) {
         tw_problem_set(problem, "%s: it is no text, there is a NUL in it", path);
     } else {
-        status = look_through(text, path, problem);
+        status = scan_through(text, path, problem);
     }
     if (file != NULL) {
         fclose(file);

@@ -24,14 +24,14 @@ static int read_network(parser_t *p, const config_setting_t *at, network_t *netw
 }
 
 /* A number of that name, if there is one. */
-static int rate(parser_t *p, const config_setting_t *root, const char *key, double *value)
+static int read_rate(parser_t *p, const config_setting_t *root, const char *key, double *value)
 {
     const config_setting_t *at = config_setting_get_member(root, key);
 
     return at == NULL ? 0 : job_number(p, at, RATE_LEAST, RATE_MOST, value);
 }
 
-static int count(parser_t *p, const config_setting_t *root, const char *key, int *value)
+static int read_count(parser_t *p, const config_setting_t *root, const char *key, int *value)
 {
     const config_setting_t *at     = config_setting_get_member(root, key);
     double                  number = *value;
@@ -43,7 +43,7 @@ static int count(parser_t *p, const config_setting_t *root, const char *key, int
     return 0;
 }
 
-static int read_all(parser_t *p, const config_setting_t *root, void *into)
+static int read_machine(parser_t *p, const config_setting_t *root, void *into)
 {
     speeds_t               *m       = into;
     const config_setting_t *name    = config_setting_get_member(root, "name"),
@@ -59,21 +59,21 @@ static int read_all(parser_t *p, const config_setting_t *root, void *into)
     }
     m->ranks = m->ranks_per_node = 1;
     if (job_word(p, name, m->name) != 0 || read_network(p, network, &m->network) != 0 ||
-        count(p, root, "ranks", &m->ranks) != 0 ||
-        count(p, root, "ranks_per_node", &m->ranks_per_node) != 0 ||
-        rate(p, root, "flops", &m->flops) != 0) {
+        read_count(p, root, "ranks", &m->ranks) != 0 ||
+        read_count(p, root, "ranks_per_node", &m->ranks_per_node) != 0 ||
+        read_rate(p, root, "flops", &m->flops) != 0) {
         return -1;
     }
     m->convolution_flops = m->flops;
-    return rate(p, root, "convolution_flops", &m->convolution_flops) != 0 ||
-                   rate(p, root, "memory_rate", &m->memory_rate) != 0 ||
-                   rate(p, root, "memory", &m->memory) != 0
+    return read_rate(p, root, "convolution_flops", &m->convolution_flops) != 0 ||
+                   read_rate(p, root, "memory_rate", &m->memory_rate) != 0 ||
+                   read_rate(p, root, "memory", &m->memory) != 0
                ? -1
-               : rate(p, root, "codec_rate", &m->codec_rate);
+               : read_rate(p, root, "codec_rate", &m->codec_rate);
 }
 
 int machine_read(speeds_t *machine, const char *path, tw_problem_t *problem)
 {
     *machine = (speeds_t){.ranks = 1};
-    return parse_file(path, read_all, machine, problem);
+    return parse_file(path, read_machine, machine, problem);
 }

@@ -53,7 +53,7 @@ const network_t *network_preset(size_t index)
     return index < PRESETS ? &presets[index] : NULL;
 }
 
-static int unknown(const char *text, size_t length, tw_problem_t *problem)
+static int unknown_network(const char *text, size_t length, tw_problem_t *problem)
 {
     char   names[200];
     size_t used = 0;
@@ -66,7 +66,7 @@ static int unknown(const char *text, size_t length, tw_problem_t *problem)
 }
 
 /* KEY=VALUE of n characters. */
-static int set(network_t *network, const char *text, size_t n, tw_problem_t *problem)
+static int set_key(network_t *network, const char *text, size_t n, tw_problem_t *problem)
 {
     const size_t length = strcspn(text, "=");
     char        *end, names[200];
@@ -108,7 +108,7 @@ int network_parse(network_t *network, const char *text, size_t length, tw_proble
                               NETWORK_NAME - 1);
     }
     if (k == PRESETS) {
-        return unknown(text, name < 80 ? name : 80, problem);
+        return unknown_network(text, name < 80 ? name : 80, problem);
     }
     *network = presets[k];
     memcpy(network->name, text, length);
@@ -119,7 +119,7 @@ int network_parse(network_t *network, const char *text, size_t length, tw_proble
         const char  *next = memchr(word, ':', left);
         const size_t n    = next != NULL ? (size_t)(next - word) : left;
 
-        if (set(network, word, n, problem) != 0) {
+        if (set_key(network, word, n, problem) != 0) {
             return -1;
         }
         at += 1 + n;

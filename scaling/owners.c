@@ -47,7 +47,7 @@ static int same_block(const training_layer_t *a, const training_layer_t *b)
     return length > 0 && length == block_length(b->name) && memcmp(a->name, b->name, length) == 0;
 }
 
-static void join(const training_t *t, owners_t *o, size_t l)
+static void join_layer(const training_t *t, owners_t *o, size_t l)
 {
     const training_layer_t *layer = &t->layer[l];
 
@@ -108,7 +108,7 @@ void owners_create(builder_t *b, size_t layers)
     }
     o->groups = 1;
     for (size_t l = 0; l < layers; l++) {
-        join(b->t, o, l);
+        join_layer(b->t, o, l);
     }
     for (size_t g = 0; g < o->groups; g++) {
         if (o->group[g].count > 0.0) {

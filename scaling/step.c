@@ -41,7 +41,7 @@ static double backlog(const walk_t *w)
 }
 
 /* Time goes on while the queue does; what is left of the codec's work shrinks with it. */
-static void pass(walk_t *w, double until)
+static void pass_time(walk_t *w, double until)
 {
     const double queued = backlog(w);
 
@@ -49,7 +49,7 @@ static void pass(walk_t *w, double until)
     w->now   = until;
 }
 
-static void compute(walk_t *w, double seconds)
+static void walk_compute(walk_t *w, double seconds)
 {
     const double queued = backlog(w), codec = w->codec < queued ? w->codec : queued;
     const double beside = queued - codec; /* of computing, until the queue is empty */
@@ -57,16 +57,16 @@ static void compute(walk_t *w, double seconds)
     w->sum.compute += seconds;
     if (seconds >= beside) {
         w->sum.exposed += codec;
-        pass(w, w->now + codec + seconds);
+        pass_time(w, w->now + codec + seconds);
     } else {
         const double takes = seconds * queued / beside;
 
         w->sum.exposed += seconds * codec / beside;
-        pass(w, w->now + takes);
+        pass_time(w, w->now + takes);
     }
 }
 
-static void start(walk_t *w, trip_t *trip)
+static void walk_start(walk_t *w, trip_t *trip)
 {
     w->least      = fmin(w->least, w->free - w->now);
     w->codec      = (w->free > w->now ? w->codec : 0.0) + trip->busy;
@@ -79,18 +79,19 @@ static void start(walk_t *w, trip_t *trip)
     w->sum.codec += trip->codec;
 }
 
-static void wait(walk_t *w, trip_t *trip)
+static void walk_wait(walk_t *w, trip_t *trip)
 {
     if (trip->started && trip->end > w->now) { /* else it is of a step before the first */
         w->sum.exposed += trip->end - w->now;
-        pass(w, trip->end);
+        pass_time(w, trip->end);
     }
     trip->started = 0;
 }
 
 static void walk_items(walk_t *w, size_t from, size_t end);
 
-static void add(step_time_t *to, const step_time_t *from, const step_time_t *less, double times)
+static void add_times(step_time_t *to, const step_time_t *from, const step_time_t *less,
+                      double times)
 {
     to->compute += times * (from->compute - less->compute);
     to->exposed += times * (from->exposed - less->exposed);
@@ -144,7 +145,7 @@ static int close_to(double a, double b, double unit)
 /* A loop is in one of three states. Steady: a round leaves as much in the queue as it found. Or the
  * queue grows, or it shrinks for as long as there is one, by as much in each round, without holding
  * up the program. */
-static void repeat(walk_t *w, const item_t *item, size_t from)
+static void walk_repeat(walk_t *w, const item_t *item, size_t from)
 {
     const int waits = waits_for_its_own(w, item, from);
     double    last = -1.0, last_queue = 0.0, last_load = -1.0;
@@ -183,7 +184,7 @@ static void repeat(walk_t *w, const item_t *item, size_t from)
             left >= 1.0) {
             const step_time_t now = w->sum;
 
-            add(&w->sum, &now, &had, left);
+            add_times(&w->sum, &now, &had, left);
             skip(w, item, from, left * took, left * queue);
             w->codec = fmax(0.0, w->codec + left * (w->codec - codec));
             w->least += left * fmin(grew, 0.0);
@@ -201,23 +202,23 @@ static void walk_items(walk_t *w, size_t from, size_t end)
 
         switch (item->kind) {
         case ITEM_COMPUTE:
-            compute(w, item->seconds * w->share * w->slower);
+            walk_compute(w, item->seconds * w->share * w->slower);
             break;
         case ITEM_FIXED:
-            compute(w, item->seconds * w->slower);
+            walk_compute(w, item->seconds * w->slower);
             break;
         case ITEM_IDLE:
             w->sum.compute += item->seconds;
-            pass(w, w->now + item->seconds);
+            pass_time(w, w->now + item->seconds);
             break;
         case ITEM_START:
-            start(w, &w->trip[item->exchange]);
+            walk_start(w, &w->trip[item->exchange]);
             break;
         case ITEM_WAIT:
-            wait(w, &w->trip[item->exchange]);
+            walk_wait(w, &w->trip[item->exchange]);
             break;
         case ITEM_REPEAT:
-            repeat(w, item, i + 1);
+            walk_repeat(w, item, i + 1);
             i = item->end;
             break;
         case ITEM_END:

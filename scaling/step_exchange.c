@@ -58,8 +58,8 @@ static int is_native(const exchange_t *x, const tw_facts_t *all, const tw_facts_
             bytes < x->threshold);
 }
 
-static tw_status_t ask(const exchange_t *x, const step_case_t *how, const tw_facts_t *facts,
-                       const char *spec, step_exchange_t *found)
+static tw_status_t predict_as(const exchange_t *x, const step_case_t *how, const tw_facts_t *facts,
+                              const char *spec, step_exchange_t *found)
 {
     found->codec = tw_facts_codec(facts, spec, x->dtype);
     if (is_native(x, how->facts, facts, found)) {
@@ -120,9 +120,9 @@ static int exchange_as(const exchange_t *x, const step_case_t *how, step_exchang
     take_part(x, how->facts, &facts);
     *found = (step_exchange_t){.count = x->scales ? x->count * how->share : x->count,
                                .ranks = facts.ranks};
-    status = facts.ranks > 1 ? ask(x, how, &facts, spec, found) : TW_OK;
+    status = facts.ranks > 1 ? predict_as(x, how, &facts, spec, found) : TW_OK;
     if (status == TW_ERR_UNSUPPORTED && !is_narrow(x)) {
-        status = ask(x, how, &facts, tw_dtype_row(x->dtype)->lossless, found);
+        status = predict_as(x, how, &facts, tw_dtype_row(x->dtype)->lossless, found);
     }
     if (found->codec != NULL) { /* not one of what is gone */
         found->codec = tw_facts_codec(how->facts, found->codec->spec, found->codec->dtype);

@@ -122,7 +122,7 @@ static size_t next_of(const builder_t *b, buckets_t *buckets, size_t i)
 }
 
 /* A tensor is there. Its bucket starts with the last one for which it has room. */
-static void ready(builder_t *b, buckets_t *buckets, size_t i)
+static void tensor_ready(builder_t *b, buckets_t *buckets, size_t i)
 {
     const double   most   = floor(b->t->bucket / sizeof(float));
     const tensor_t tensor = tensor_at(b, buckets, i);
@@ -144,7 +144,7 @@ static void ready(builder_t *b, buckets_t *buckets, size_t i)
 }
 
 /* Layers `from` down to the first. */
-static void backward(builder_t *b, buckets_t *buckets)
+static void backward_layers(builder_t *b, buckets_t *buckets)
 {
     for (size_t l = buckets->from; l-- > 0;) {
         const size_t first = 2 * (buckets->from - 1 - l);
@@ -154,8 +154,8 @@ static void backward(builder_t *b, buckets_t *buckets)
         if (b->owners != NULL) {
             owners_ready(b, l);
         } else {
-            ready(b, buckets, first);
-            ready(b, buckets, first + 1);
+            tensor_ready(b, buckets, first);
+            tensor_ready(b, buckets, first + 1);
         }
     }
 }
@@ -167,7 +167,7 @@ static void finish_gradients(builder_t *b, buckets_t *buckets, size_t first)
         owners_finish(b);
         return;
     }
-    ready(b, buckets, tensors(buckets) - 1);
+    tensor_ready(b, buckets, tensors(buckets) - 1);
     for (size_t x = first; x < b->work->exchanges; x++) {
         if (b->work->exchange[x].operation == TW_OPERATION_ALLREDUCE) {
             builder_wait(b, x);
@@ -185,7 +185,7 @@ static double parameters(const training_t *t, size_t from, size_t to)
     return sum;
 }
 
-static void forward(builder_t *b, size_t layers)
+static void forward_layers(builder_t *b, size_t layers)
 {
     for (size_t l = 0; l < layers; l++) {
         owners_need(b, l);
@@ -199,8 +199,8 @@ static void data_parallel(builder_t *b)
     buckets_t buckets = {.from = b->t->layers};
 
     owners_create(b, b->t->layers);
-    forward(b, b->t->layers);
-    backward(b, &buckets);
+    forward_layers(b, b->t->layers);
+    backward_layers(b, &buckets);
     finish_gradients(b, &buckets, 0);
     builder_time(b, b->t->update * owners_part(b));
     owners_send(b);
@@ -261,7 +261,7 @@ static passes_t passes_of(const builder_t *b, const scheme_t *scheme)
     return passes;
 }
 
-static double inputs(const training_layer_t *layer)
+static double layer_inputs(const training_layer_t *layer)
 {
     return layer->weights / layer->units;
 }
@@ -329,7 +329,7 @@ static void split_pass(builder_t *b, const passes_t *passes, const divided_t *di
 /* What a pass brings to all ranks, and takes back to the owners of the examples. */
 static void pass_exchanges(builder_t *b, passes_t *passes)
 {
-    const double values = passes->rows * inputs(&b->t->layer[b->t->dense]);
+    const double values = passes->rows * layer_inputs(&b->t->layer[b->t->dense]);
     const int    alone  = passes->members <= 1.0;
 
     passes->activations = builder_exchange(b, alone ? TW_OPERATION_BCAST : TW_OPERATION_ALLGATHER,
@@ -387,7 +387,7 @@ static void run_passes(builder_t *b, const passes_t *passes, const divided_t *di
     }
 }
 
-static void split(builder_t *b, const scheme_t *scheme)
+static void split_layers(builder_t *b, const scheme_t *scheme)
 {
     const training_t *t     = b->t;
     const double      whole = parameters(t, 0, t->dense), rest = parameters(t, t->dense, t->layers);
@@ -397,13 +397,13 @@ static void split(builder_t *b, const scheme_t *scheme)
     size_t            first;
 
     owners_create(b, t->dense);
-    forward(b, t->dense);
+    forward_layers(b, t->dense);
     pass_exchanges(b, &passes);
     layer_exchanges(b, &passes, &divided);
     run_passes(b, &passes, &divided);
     builder_time(b, t->update * rest / (whole + rest) / b->ranks);
     first = b->work->exchanges;
-    backward(b, &buckets);
+    backward_layers(b, &buckets);
     finish_gradients(b, &buckets, first);
     builder_time(b, t->update * whole / (whole + rest) * owners_part(b));
     owners_send(b);
@@ -432,7 +432,7 @@ int training_step(const workload_t *of, const scheme_t *scheme, int ranks, doubl
     if (scheme->kind == SCHEME_DATA || ranks == 1) {
         data_parallel(&b);
     } else {
-        split(&b, scheme);
+        split_layers(&b, scheme);
     }
     owners_destroy(&b);
     if (b.failed) {

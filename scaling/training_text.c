@@ -16,18 +16,17 @@
 #define VALUES_MOST 1e12
 
 /* A number that may be missing. */
-static int optional(parser_t *p, const config_setting_t *group, const char *key, double most,
-                    double *value)
+static int read_number(parser_t *p, const config_setting_t *group, const char *key, double most,
+                       double *value)
 {
     const config_setting_t *at = config_setting_get_member(group, key);
 
     return at == NULL ? 0 : job_number(p, at, 0.0, most, value);
 }
 
-static int optional_whole(parser_t *p, const config_setting_t *group, const char *key,
-                          double *value)
+static int read_whole(parser_t *p, const config_setting_t *group, const char *key, double *value)
 {
-    if (optional(p, group, key, VALUES_MOST, value) != 0) {
+    if (read_number(p, group, key, VALUES_MOST, value) != 0) {
         return -1;
     }
     return *value == floor(*value) ? 0
@@ -53,13 +52,13 @@ static int read_layer(parser_t *p, const config_setting_t *group, training_layer
         return job_wrong(p, group, "a layer needs a name");
     }
     if (job_word(p, name, layer->name) != 0 ||
-        optional_whole(p, group, "weights", &layer->weights) != 0 ||
-        optional_whole(p, group, "biases", &layer->biases) != 0 ||
-        optional_whole(p, group, "units", &layer->units) != 0 ||
-        optional_whole(p, group, "channels", &layer->channels) != 0 ||
+        read_whole(p, group, "weights", &layer->weights) != 0 ||
+        read_whole(p, group, "biases", &layer->biases) != 0 ||
+        read_whole(p, group, "units", &layer->units) != 0 ||
+        read_whole(p, group, "channels", &layer->channels) != 0 ||
         (copy != NULL && job_word(p, copy, layer->copy) != 0) ||
-        optional(p, group, "forward", SECONDS_MOST, &layer->forward) != 0 ||
-        optional(p, group, "backward", SECONDS_MOST, &layer->backward) != 0) {
+        read_number(p, group, "forward", SECONDS_MOST, &layer->forward) != 0 ||
+        read_number(p, group, "backward", SECONDS_MOST, &layer->backward) != 0) {
         return -1;
     }
     if (copy != NULL && (p->work->training.owners == 0 || layer->weights == 0.0)) {
@@ -163,7 +162,7 @@ int training_read(parser_t *p, const config_setting_t *group)
     }
     return job_whole(p, batch, VALUES_MOST, &t->batch) != 0 ||
                    (bucket != NULL && job_whole(p, bucket, VALUES_MOST, &t->bucket) != 0) ||
-                   optional(p, group, "update", SECONDS_MOST, &t->update) != 0 ||
+                   read_number(p, group, "update", SECONDS_MOST, &t->update) != 0 ||
                    (owners != NULL && read_owners(p, owners, &t->owners) != 0) ||
                    read_of_owners(p, group, "norms", &t->norms) != 0 ||
                    read_of_owners(p, group, "blocks", &t->blocks) != 0 ||

@@ -56,7 +56,7 @@ int job_whole(parser_t *p, const config_setting_t *at, double most, double *valu
 }
 
 /* A name stays on its line wherever it is printed. */
-static int printable(const char *text)
+static int is_printable(const char *text)
 {
     while (*text != '\0' && (unsigned char)*text >= ' ' && *text != 127) {
         text++;
@@ -68,7 +68,7 @@ int job_word(parser_t *p, const config_setting_t *at, char *text)
 {
     const char *value = config_setting_get_string(at);
 
-    if (value == NULL || *value == '\0' || strlen(value) >= WORKLOAD_NAME || !printable(value)) {
+    if (value == NULL || *value == '\0' || strlen(value) >= WORKLOAD_NAME || !is_printable(value)) {
         return job_wrong(p, at, "%s: accepted is a text of 1 to %d characters, none of control",
                          config_setting_name(at), WORKLOAD_NAME - 1);
     }

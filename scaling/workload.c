@@ -151,7 +151,7 @@ static int read_threshold(parser_t *p, const config_setting_t *at)
     return 0;
 }
 
-static int read_all(parser_t *p, const config_setting_t *root)
+static int read_workload(parser_t *p, const config_setting_t *root)
 {
     const config_setting_t *name     = config_setting_get_member(root, "name"),
                            *ranks    = config_setting_get_member(root, "ranks"),
@@ -197,7 +197,7 @@ static int read_all(parser_t *p, const config_setting_t *root)
 static int read_root(parser_t *p, const config_setting_t *root, void *into)
 {
     p->work = into;
-    return read_all(p, root);
+    return read_workload(p, root);
 }
 
 int workload_read(workload_t *work, const char *path, tw_problem_t *problem)

@@ -50,7 +50,7 @@ int job_add_item(parser_t *p, const config_setting_t *at, item_t item)
 
 /* ---- collectives --------------------------------------------------------------------------- */
 
-static int operation(parser_t *p, const config_setting_t *at, tw_operation_t *operation_p)
+static int read_operation(parser_t *p, const config_setting_t *at, tw_operation_t *operation_p)
 {
     const char *value    = config_setting_get_string(at);
     char        all[128] = "";
@@ -68,7 +68,7 @@ static int operation(parser_t *p, const config_setting_t *at, tw_operation_t *op
     return job_wrong(p, at, "%s: accepted are %s", config_setting_name(at), all);
 }
 
-static int type_of(parser_t *p, const config_setting_t *at, exchange_t *x)
+static int read_type(parser_t *p, const config_setting_t *at, exchange_t *x)
 {
     const char *value = config_setting_get_string(at);
 
@@ -138,7 +138,7 @@ int job_is_early(const exchange_t *x)
     return x->operation == TW_OPERATIONS;
 }
 
-static int same(const exchange_t *a, const exchange_t *b)
+static int same_exchange(const exchange_t *a, const exchange_t *b)
 {
     return a->operation == b->operation && a->count == b->count && a->dtype == b->dtype &&
            a->plain == b->plain && a->scales == b->scales && a->ranks == b->ranks &&
@@ -210,7 +210,7 @@ static int read_messages(parser_t *p, const config_setting_t *group, exchange_t 
     double messages               = 1.0;
 
     if (job_only(p, group, "call, start, name, count, type, messages, to, part") != 0 ||
-        (type != NULL && type_of(p, type, x) != 0) ||
+        (type != NULL && read_type(p, type, x) != 0) ||
         (sent != NULL && job_whole(p, sent, 1e9, &messages) != 0) ||
         read_neighbours(p, config_setting_get_member(group, "to"),
                         config_setting_get_member(group, "part"), x) != 0) {
@@ -246,8 +246,8 @@ int job_exchange(parser_t *p, const config_setting_t *group, const config_settin
     if (job_only(p, group,
                  calls ? "call, name, count, type, class, scales, ranks, stride"
                        : "start, name, count, type, class, scales, ranks, stride") != 0 ||
-        read_part(p, group, &x) != 0 || operation(p, what, &x.operation) != 0 ||
-        (type != NULL && type_of(p, type, &x) != 0) ||
+        read_part(p, group, &x) != 0 || read_operation(p, what, &x.operation) != 0 ||
+        (type != NULL && read_type(p, type, &x) != 0) ||
         (class != NULL && job_word(p, class, x.class) != 0) ||
         (scales != NULL && job_flag(p, scales, &x.scales) != 0)) {
         return -1;
@@ -281,7 +281,7 @@ static int read_named(parser_t *p, const config_setting_t *group, const config_s
         snprintf(x.name, sizeof(x.name), "%s %d", config_setting_get_string(what),
                  (int)config_setting_source_line(what));
         for (size_t k = work->exchanges;
-             job_has(p, x.name, &index) && !same(&work->exchange[index], &x); k++) {
+             job_has(p, x.name, &index) && !same_exchange(&work->exchange[index], &x); k++) {
             snprintf(x.name, sizeof(x.name), "%s %d (%zu)", config_setting_get_string(what),
                      (int)config_setting_source_line(what), k);
         }
@@ -294,7 +294,7 @@ static int read_named(parser_t *p, const config_setting_t *group, const config_s
     } else if (job_is_early(&work->exchange[index])) {
         work->exchange[index] = x;
     } else {
-        const int alike = same(&work->exchange[index], &x);
+        const int alike = same_exchange(&work->exchange[index], &x);
 
         free(x.to);
         if (!alike) {

@@ -40,7 +40,7 @@ static uint8_t        *buffers[2];
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-static void spend(double seconds)
+static void spend_time(double seconds)
 {
     spent[world_rank()] += seconds;
     world_code(seconds);
@@ -58,44 +58,46 @@ static const tw_codec_facts_t *facts_of(const tw_codec_t *codec)
             return &made[i].facts;
         }
     }
-    world_fail("a codec of nobody");
+    world_fail("a codec that was not made here");
 }
 
-static void encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, bool stream)
+static void pass_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                        bool stream)
 {
     const tw_codec_facts_t *facts = facts_of(codec);
 
     (void)src, (void)dst, (void)stream;
-    spend(facts->call + (double)n * facts->encode);
+    spend_time(facts->call + (double)n * facts->encode);
 }
 
-static void decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, bool stream)
+static void pass_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                        bool stream)
 {
     const tw_codec_facts_t *facts = facts_of(codec);
 
     (void)src, (void)dst, (void)stream;
-    spend(facts->call + (double)n * facts->decode);
+    spend_time(facts->call + (double)n * facts->decode);
 }
 
-static void decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *sum)
+static void pass_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *sum)
 {
     const tw_codec_facts_t *facts = facts_of(codec);
 
     (void)src, (void)sum;
-    spend(facts->call + (double)n * facts->decode_add);
+    spend_time(facts->call + (double)n * facts->decode_add);
 }
 
-static void encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,
-                            uint8_t *residual, uint8_t *dst)
+static void pass_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,
+                                 uint8_t *residual, uint8_t *dst)
 {
     (void)residual;
-    encode(codec, src, n, dst, false);
+    pass_encode(codec, src, n, dst, false);
 }
 
-static const tw_kernels_t timed = {.encode          = encode,
-                                   .decode          = decode,
-                                   .decode_add      = decode_add,
-                                   .encode_feedback = encode_feedback};
+static const tw_kernels_t timed = {.encode          = pass_encode,
+                                   .decode          = pass_decode,
+                                   .decode_add      = pass_decode_add,
+                                   .encode_feedback = pass_encode_feedback};
 
 const tw_codec_t *codec_make(tw_context_t *ctx, const tw_codec_facts_t *facts)
 {
@@ -119,7 +121,7 @@ const tw_codec_t *codec_make(tw_context_t *ctx, const tw_codec_facts_t *facts)
 
 /* ---- values -------------------------------------------------------------------------------- */
 
-static void *reserve(size_t bytes)
+static void *reserve_addresses(size_t bytes)
 {
     void *at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -129,7 +131,7 @@ static void *reserve(size_t bytes)
     return at;
 }
 
-static uint8_t *fold(size_t bytes)
+static uint8_t *map_folded(size_t bytes)
 {
     const size_t part = (bytes / PIECES / FOLD + 1) * FOLD;
     const int    file = memfd_create("values", 0);
@@ -156,14 +158,14 @@ void values_open(const script_t *given, size_t bytes)
 
     script    = given;
     spent     = calloc((size_t)given->ranks, sizeof(*spent));
-    area      = reserve(all);
+    area      = reserve_addresses(all);
     area_end  = area + all;
     area_free = area;
     if (spent == NULL) {
         world_fail("out of memory");
     }
     for (int i = 0; i < 2; i++) {
-        buffers[i] = fold(bytes + 1);
+        buffers[i] = map_folded(bytes + 1);
     }
 }
 
@@ -182,10 +184,10 @@ static int is_value(const void *at)
     return (const uint8_t *)at >= area && (const uint8_t *)at < area_end;
 }
 
-static void copied(size_t bytes)
+static void spend_copy(size_t bytes)
 {
     if (script->inside.shared > 0.0) {
-        spend((double)bytes / script->inside.shared);
+        spend_time((double)bytes / script->inside.shared);
     }
 }
 
@@ -196,7 +198,7 @@ void values_copy(void *to, const void *from, size_t bytes)
     if (bytes < SMALL || (!is_value(to) && !is_value(from))) {
         memcpy(to, from, bytes);
     } else {
-        copied(bytes);
+        spend_copy(bytes);
     }
 }
 
@@ -204,7 +206,7 @@ void values_combine(const tw_dtype_row_t *type, const tw_reduction_row_t *reduct
                     const void *b, size_t n, void *out)
 {
     (void)reduction, (void)a, (void)b, (void)out;
-    copied(n * type->bytes);
+    spend_copy(n * type->bytes);
 }
 
 int values_reserve(int file, size_t bytes)

@@ -51,7 +51,7 @@ int event_rank(void)
 
 /* ---- the heap ------------------------------------------------------------------------------ */
 
-static int before(const coming_t *a, const coming_t *b)
+static int is_before(const coming_t *a, const coming_t *b)
 {
     return a->time < b->time || (a->time <= b->time && a->order < b->order);
 }
@@ -69,23 +69,23 @@ void event_at(double time, event_call_t *call, void *context, uint64_t number)
         }
     }
     sim.events++;
-    while (at > 0 && before(&event, &sim.heap[(at - 1) / 2])) {
+    while (at > 0 && is_before(&event, &sim.heap[(at - 1) / 2])) {
         sim.heap[at] = sim.heap[(at - 1) / 2];
         at           = (at - 1) / 2;
     }
     sim.heap[at] = event;
 }
 
-static coming_t take(void)
+static coming_t take_event(void)
 {
     const coming_t first = sim.heap[0], last = sim.heap[--sim.events];
     size_t         at = 0;
 
     for (size_t next = 1; next < sim.events; next = 2 * at + 1) {
-        if (next + 1 < sim.events && before(&sim.heap[next + 1], &sim.heap[next])) {
+        if (next + 1 < sim.events && is_before(&sim.heap[next + 1], &sim.heap[next])) {
             next++;
         }
-        if (!before(&sim.heap[next], &last)) {
+        if (!is_before(&sim.heap[next], &last)) {
             break;
         }
         sim.heap[at] = sim.heap[next];
@@ -97,14 +97,14 @@ static coming_t take(void)
 
 /* ---- ranks --------------------------------------------------------------------------------- */
 
-static void enter(void)
+static void enter_rank(void)
 {
     sim.play(sim.running);
     sim.actor[sim.running].done = 1;
     sim.done++;
 }
 
-static void resume(int rank)
+static void resume_rank(int rank)
 {
     actor_t *actor = &sim.actor[rank];
 
@@ -121,18 +121,18 @@ static void go_on(void *context, uint64_t number)
     actor_t *actor = context;
 
     if (!actor->done && actor->turn == number) {
-        resume((int)(actor - sim.actor));
+        resume_rank((int)(actor - sim.actor));
     }
 }
 
 void event_wake_now(int rank)
 {
     if (sim.actor[rank].waits) {
-        resume(rank);
+        resume_rank(rank);
     }
 }
 
-static void wake(void *context, uint64_t rank)
+static void wake_rank(void *context, uint64_t rank)
 {
     (void)context;
     event_wake_now((int)rank);
@@ -140,10 +140,10 @@ static void wake(void *context, uint64_t rank)
 
 void event_wake(int rank, double time)
 {
-    event_at(time, wake, NULL, (uint64_t)rank);
+    event_at(time, wake_rank, NULL, (uint64_t)rank);
 }
 
-static void leave(actor_t *actor)
+static void leave_rank(actor_t *actor)
 {
     swapcontext(&actor->context, &sim.main);
 }
@@ -158,7 +158,7 @@ void event_sleep(double seconds)
         return;
     }
     event_at(until, go_on, actor, actor->turn);
-    leave(actor);
+    leave_rank(actor);
 }
 
 void event_wait(double until)
@@ -169,10 +169,10 @@ void event_wait(double until)
         event_at(until, go_on, actor, actor->turn);
     }
     actor->waits = 1;
-    leave(actor);
+    leave_rank(actor);
 }
 
-static void make(actor_t *actor)
+static void create_context(actor_t *actor)
 {
     void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -183,7 +183,7 @@ static void make(actor_t *actor)
     actor->context.uc_stack.ss_sp   = stack;
     actor->context.uc_stack.ss_size = STACK;
     actor->context.uc_link          = &sim.main;
-    makecontext(&actor->context, enter, 0);
+    makecontext(&actor->context, enter_rank, 0);
 }
 
 int event_run(int ranks, void (*main)(int rank))
@@ -195,11 +195,11 @@ int event_run(int ranks, void (*main)(int rank))
         world_fail("out of memory");
     }
     for (int r = 0; r < ranks; r++) {
-        make(&sim.actor[r]);
+        create_context(&sim.actor[r]);
         event_at(0.0, go_on, &sim.actor[r], 0);
     }
     while (sim.events > 0) {
-        const coming_t event = take();
+        const coming_t event = take_event();
 
         sim.now = event.time;
         event.call(event.context, event.number);

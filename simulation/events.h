@@ -27,7 +27,7 @@ int event_rank(void);
 /** Go on later. */
 void event_sleep(double seconds);
 
-/** Go on when somebody wakes this rank, or at that time. */
+/** Go on when this rank is woken, or at that time. */
 void event_wait(double until);
 
 /* ---- of anybody; the second only of an event's call ------------------------------------------ */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * simulation/fifo.c - a world of our own: the MPI calls of the transport (link/mpi_ops.h) between
- * ranks of one process, over the links of links.h.
+ * simulation/fifo.c - the calls of world.h without SimGrid: the MPI calls of the transport
+ * (link/mpi_ops.h) between ranks of one process, over the links of links.h.
  *
- * What a message costs its ends is added to the rank's work as it posts it, or has received it, and
- * passes before it looks at anything again. A batch that was tested in vain wakes its rank when the
- * last of its messages will be complete, so nobody polls. Handles of requests are numbers; no
- * handle reaches an MPI library. Collectives are those of setting up, and take no time.
+ * The time that a message takes of its two ranks' processors is added to a rank's work as it posts
+ * it, or has received it, and passes before the rank's next test. A batch that was tested and not
+ * complete wakes its rank when the last of its messages will be, so that no rank polls. Handles of
+ * requests are numbers; no handle reaches an MPI library. Collectives are those of setting up, and
+ * take no time.
  */
 #include "config.h"
 
@@ -18,15 +19,15 @@
 #include "simulation/setup.h"
 #include "simulation/world.h"
 
-typedef struct resident {
-    double debt;    /* seconds of work for messages, not yet passed */
-    int    found;   /* something, by its last test                  */
-    int    polls;   /* waits for more than messages                 */
-    int    knocked; /* an event is to wake it                       */
-} resident_t;
+typedef struct fifo_rank {
+    double deferred; /* seconds of work for messages, not yet passed */
+    int    found;    /* something, by its last test                  */
+    int    polls;    /* waits for more than messages                 */
+    int    waking;   /* an event is to wake it                       */
+} fifo_rank_t;
 
 static const script_t *script;
-static resident_t     *resident;
+static fifo_rank_t    *states;
 
 /* ---- requests ------------------------------------------------------------------------------ */
 
@@ -43,7 +44,7 @@ static post_t *post_of(MPI_Request request)
 /* A message to or from it has been given its time, which the batch waits for. */
 static void batch_known(post_t *post)
 {
-    bundle_t *batch = post->batch;
+    post_batch_t *batch = post->batch;
 
     if (batch == NULL) {
         return;
@@ -54,25 +55,25 @@ static void batch_known(post_t *post)
     }
 }
 
-static void complete(post_t *post, double when)
+static void complete_post(post_t *post, double when)
 {
     post->time = when;
     batch_known(post);
 }
 
-static void sent(const parcel_t *parcel, double when)
+static void message_sent(const transfer_t *transfer, double when)
 {
-    complete(post_at(parcel->sender), when);
+    complete_post(post_at(transfer->sender), when);
 }
 
-static void arrived(const parcel_t *parcel, double when)
+static void message_arrived(const transfer_t *transfer, double when)
 {
-    const uint32_t number  = parcel->number;
+    const uint32_t number  = transfer->number;
     post_t        *message = post_at(number);
 
     message->time = when;
     if (message->pair != POST_NONE) {
-        complete(post_at(message->pair), when);
+        complete_post(post_at(message->pair), when);
         post_free(number);
     }
 }
@@ -83,17 +84,17 @@ static int send_message(const void *bytes, int count, MPI_Datatype type, int to,
                         MPI_Comm comm, MPI_Request *request)
 {
     const int      from = event_rank();
-    resident_t    *me   = &resident[from];
+    fifo_rank_t   *me   = &states[from];
     const uint32_t send = post_new(), carried = post_new();
     post_t        *message = post_at(carried);
 
     (void)bytes, (void)type, (void)comm;
-    me->debt += 0.5 * links_overhead(from, to);
-    *request        = handle_of(send);
-    message->parcel = (parcel_t){
+    me->deferred += 0.5 * links_overhead(from, to);
+    *request          = handle_of(send);
+    message->transfer = (transfer_t){
         .from = from, .to = to, .bytes = (uint32_t)count, .number = carried, .sender = send};
     message->pair = post_match(POST_MESSAGE, carried, from, to, tag);
-    links_send(&message->parcel, event_now() + me->debt);
+    links_send(&message->transfer, event_now() + me->deferred);
     return MPI_SUCCESS;
 }
 
@@ -120,7 +121,7 @@ static int receive_message(void *bytes, int count, MPI_Datatype type, int from, 
     return MPI_SUCCESS;
 }
 
-static void batch_add(bundle_t *batch, post_t *post)
+static void batch_add(post_batch_t *batch, post_t *post)
 {
     post->batch = batch;
     if (post->time < 0.0) {
@@ -130,32 +131,32 @@ static void batch_add(bundle_t *batch, post_t *post)
     }
 }
 
-static void batch_end(bundle_t *batch, int count, MPI_Request requests[])
+static void batch_end(post_batch_t *batch, int count, MPI_Request requests[])
 {
     for (int i = 0; i < count; i++) {
-        resident[batch->rank].debt += post_of(requests[i])->receive;
+        states[batch->rank].deferred += post_of(requests[i])->receive;
         post_free((uint32_t)(intptr_t)requests[i] - 1);
         requests[i] = MPI_REQUEST_NULL;
     }
     free(batch);
 }
 
-static void pay(resident_t *me)
+static void pass_work(fifo_rank_t *me)
 {
-    const double seconds = me->debt;
+    const double seconds = me->deferred;
 
     if (seconds > 0.0) {
-        me->debt = 0.0;
+        me->deferred = 0.0;
         event_sleep(seconds);
     }
 }
 
 static int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
-    bundle_t *batch;
+    post_batch_t *batch;
 
     (void)statuses;
-    pay(&resident[event_rank()]);
+    pass_work(&states[event_rank()]);
     *flag = count == 0 || requests[0] == MPI_REQUEST_NULL;
     if (*flag) {
         return MPI_SUCCESS;
@@ -178,7 +179,7 @@ static int test_all(int count, MPI_Request requests[], int *flag, MPI_Status sta
     }
     *flag = batch->unknown == 0 && batch->last <= event_now();
     if (*flag) {
-        resident[batch->rank].found = 1;
+        states[batch->rank].found = 1;
         batch_end(batch, count, requests);
     }
     return MPI_SUCCESS;
@@ -186,11 +187,11 @@ static int test_all(int count, MPI_Request requests[], int *flag, MPI_Status sta
 
 /* ---- collectives --------------------------------------------------------------------------- */
 
-/* All parts are there; everybody learns it. */
-static void gathered(const uint32_t *posts, int count)
+/* All parts are there: the requests of all ranks are complete. */
+static void setup_done(const uint32_t *posts, int count)
 {
     for (int i = 0; i < count; i++) {
-        complete(post_at(posts[i]), event_now());
+        complete_post(post_at(posts[i]), event_now());
     }
 }
 
@@ -199,7 +200,7 @@ static int start_setup(const setup_part_t *part, MPI_Comm comm, MPI_Request *req
     const uint32_t post = post_new();
 
     *request = handle_of(post);
-    setup_join(part, setup_is_node(comm), event_rank(), post, gathered);
+    setup_join(part, setup_is_node(comm), event_rank(), post, setup_done);
     return MPI_SUCCESS;
 }
 
@@ -334,30 +335,30 @@ double world_now(void)
 
 void world_work(double seconds)
 {
-    resident_t *me = &resident[event_rank()];
+    fifo_rank_t *me = &states[event_rank()];
 
-    me->debt += seconds;
-    pay(me);
+    me->deferred += seconds;
+    pass_work(me);
 }
 
 /* Others of its node may see at once what it does next. */
 void world_code(double seconds)
 {
-    resident_t *me = &resident[event_rank()];
+    fifo_rank_t *me = &states[event_rank()];
 
-    me->debt += seconds;
+    me->deferred += seconds;
     if (script->per_node > 1) {
-        pay(me);
+        pass_work(me);
     }
 }
 
 void world_idle(double until, int polls)
 {
-    resident_t *me = &resident[event_rank()];
+    fifo_rank_t *me = &states[event_rank()];
 
-    if (me->debt > 0.0 || me->found) { /* it will look again */
+    if (me->deferred > 0.0 || me->found) { /* it will look again */
         me->found = 0;
-        pay(me);
+        pass_work(me);
         return;
     }
     me->polls = polls;
@@ -365,10 +366,10 @@ void world_idle(double until, int polls)
     me->polls = 0;
 }
 
-static void knock(void *context, uint64_t rank)
+static void wake_rank(void *context, uint64_t rank)
 {
     (void)context;
-    resident[rank].knocked = 0;
+    states[rank].waking = 0;
     event_wake_now((int)rank);
 }
 
@@ -377,24 +378,24 @@ void world_moved(void)
     const int me = event_rank(), first = me - me % script->per_node;
 
     for (int r = first; r < first + script->per_node && r < script->ranks; r++) {
-        if (r != me && resident[r].polls && !resident[r].knocked) {
-            resident[r].knocked = 1;
-            event_at(event_now(), knock, NULL, (uint64_t)r);
+        if (r != me && states[r].polls && !states[r].waking) {
+            states[r].waking = 1;
+            event_at(event_now(), wake_rank, NULL, (uint64_t)r);
         }
     }
 }
 
-/* There is none but ours. */
+/* There is no platform. */
 void world_describe(void) {}
 
 int world_run(const script_t *given, void (*play)(int rank))
 {
-    script   = given;
-    resident = calloc((size_t)given->ranks, sizeof(*resident));
-    if (resident == NULL) {
+    script = given;
+    states = calloc((size_t)given->ranks, sizeof(*states));
+    if (states == NULL) {
         world_fail("out of memory");
     }
-    links_open(given, sent, arrived);
+    links_open(given, message_sent, message_arrived);
     posts_open(given->ranks);
     setup_open(given);
     if (event_run(given->ranks, play) != 0) {

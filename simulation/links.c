@@ -63,7 +63,7 @@ double links_overhead(int from, int to)
 }
 
 /* The wire of a hop, and what its head takes to the next. */
-static wire_t *hop(const parcel_t *p, int *last, double *latency)
+static wire_t *next_wire(const transfer_t *p, int *last, double *latency)
 {
     const int one = node_of(p->from), other = node_of(p->to);
     const int tapered = world->taper > 1.0 && group_of(p->from) != group_of(p->to);
@@ -90,19 +90,19 @@ static wire_t *hop(const parcel_t *p, int *last, double *latency)
 }
 
 /* Its head comes to the wire of this hop. */
-static void reach(parcel_t *p, double time);
+static void reach_wire(transfer_t *p, double time);
 
-static void reach_now(void *context, uint64_t number)
+static void reach_wire_now(void *context, uint64_t number)
 {
     (void)number;
-    reach(context, event_now());
+    reach_wire(context, event_now());
 }
 
-static void reach(parcel_t *p, double time)
+static void reach_wire(transfer_t *p, double time)
 {
     int          last;
     double       latency;
-    wire_t      *wire  = hop(p, &last, &latency);
+    wire_t      *wire  = next_wire(p, &last, &latency);
     const double start = time > wire->free ? time : wire->free;
 
     wire->free = start + p->bytes / wire->rate;
@@ -116,17 +116,17 @@ static void reach(parcel_t *p, double time)
     }
     p->tail += latency;
     p->hop++;
-    event_at(start + latency, reach_now, p, 0);
+    event_at(start + latency, reach_wire_now, p, 0);
 }
 
 /* A link that only one rank uses gets its messages in their order anyway. */
-void links_send(parcel_t *parcel, double time)
+void links_send(transfer_t *transfer, double time)
 {
-    parcel->hop  = 0;
-    parcel->tail = 0.0;
+    transfer->hop  = 0;
+    transfer->tail = 0.0;
     if (world->per_node == 1) {
-        reach(parcel, time);
+        reach_wire(transfer, time);
     } else {
-        event_at(time, reach_now, parcel, 0);
+        event_at(time, reach_wire_now, transfer, 0);
     }
 }

@@ -13,20 +13,20 @@
 #include "scaling/script.h"
 
 /* number, sender: of who sends it, for the two functions below. */
-typedef struct parcel {
+typedef struct transfer {
     double   tail;
     int      from, to, hop;
     uint32_t bytes, number, sender;
-} parcel_t;
+} transfer_t;
 
 /* sent: the sender's link is free again; arrived: all is there. Called when it is known when that
  * will be, which is not later. */
-typedef void link_call_t(const parcel_t *parcel, double when);
+typedef void link_call_t(const transfer_t *transfer, double when);
 
 void links_open(const script_t *script, link_call_t *sent, link_call_t *arrived);
 
 /** The sender is done with it at that time. */
-void links_send(parcel_t *parcel, double time);
+void links_send(transfer_t *transfer, double time);
 
 /** Seconds of a processor for such a message at both ends together. */
 double links_overhead(int from, int to);

@@ -21,9 +21,9 @@
 enum { STEPS = 3, ROOT = 0 };
 
 /* Seconds and bytes so far, with those of rounds that were not played. */
-typedef struct tally {
+typedef struct play_sums {
     double time, compute, codec, bytes, messages;
-} tally_t;
+} play_sums_t;
 
 /* Operations of one name that were started and not waited for. */
 typedef struct pending {
@@ -32,22 +32,22 @@ typedef struct pending {
 } pending_t;
 
 typedef struct player {
-    int        rank;
-    tw_comm_t *comm;
-    pending_t *pending;
-    tally_t    extra; /* of rounds that were not played */
-    double     compute;
+    int         rank;
+    tw_comm_t  *comm;
+    pending_t  *pending;
+    play_sums_t extra; /* of rounds that were not played */
+    double      compute;
 } player_t;
 
 static const script_t    *script;
 static const tw_codec_t **codec;  /* of each exchange */
 static size_t            *counts; /* of a reduce_scatter's shares; each rank fills it again */
-static tally_t           *ends;   /* [rank][STEPS]    */
+static play_sums_t       *ends;   /* [rank][STEPS]    */
 static player_t         **players;
 static tw_context_t      *context;
 static tw_mpi_ops_t       ops;
 
-static void must(tw_status_t status, const char *what)
+static void check_status(tw_status_t status, const char *what)
 {
     if (status != TW_OK) {
         world_fail("%s: %s", what, tw_status_text(status));
@@ -74,7 +74,7 @@ static const tw_comm_t *comm_here(void)
     return player != NULL ? player->comm : NULL;
 }
 
-/* The library gives the core away when it has looked several times in vain. */
+/* The library gives the core away after several looks without progress. */
 static void yield(void)
 {
     world_idle(WORLD_EVER, polls(comm_here()));
@@ -87,7 +87,7 @@ static const tw_system_ops_t in_time = {.yield   = yield,
                                         .reserve = values_reserve,
                                         .map     = values_map};
 
-static void compute(player_t *p, double seconds)
+static void play_compute(player_t *p, double seconds)
 {
     p->compute += seconds;
     while (seconds > 0.0) {
@@ -101,13 +101,13 @@ static void compute(player_t *p, double seconds)
         }
         world_idle(before + seconds, polls(p->comm));
         seconds = before + seconds > world_now() ? before + seconds - world_now() : 0.0;
-        must(tw_comm_advance(p->comm), "advancing");
+        check_status(tw_comm_advance(p->comm), "advancing");
     }
 }
 
 /* ---- operations ---------------------------------------------------------------------------- */
 
-static tw_status_t call(player_t *p, size_t number, tw_request_t **request_p)
+static tw_status_t start_operation(player_t *p, size_t number, tw_request_t **request_p)
 {
     static const tw_exec_t   one = {.threads = 1};
     const script_exchange_t *x   = &script->exchange[number];
@@ -138,15 +138,15 @@ static tw_status_t call(player_t *p, size_t number, tw_request_t **request_p)
     return TW_ERR_UNSUPPORTED;
 }
 
-static void start(player_t *p, size_t number)
+static void play_start(player_t *p, size_t number)
 {
     pending_t *pending = &p->pending[number];
     size_t     left    = 0;
 
-    for (size_t i = 0; i < pending->count; i++) { /* nobody waits for those before */
+    for (size_t i = 0; i < pending->count; i++) { /* those before are not waited for */
         int done = 0;
 
-        must(tw_test(&pending->request[i], &done), "testing");
+        check_status(tw_test(&pending->request[i], &done), "testing");
         if (!done) {
             pending->request[left++] = pending->request[i];
         }
@@ -161,36 +161,37 @@ static void start(player_t *p, size_t number)
     }
     world_work(script->engine);
     pending->request[pending->count] = NULL;
-    must(call(p, number, &pending->request[pending->count]), script->exchange[number].codec.spec);
+    check_status(start_operation(p, number, &pending->request[pending->count]),
+                 script->exchange[number].codec.spec);
     pending->count++;
 }
 
-static void wait(player_t *p, size_t number)
+static void play_wait(player_t *p, size_t number)
 {
     pending_t *pending = &p->pending[number];
 
     for (size_t i = 0; i < pending->count; i++) {
-        must(tw_wait(&pending->request[i]), "waiting");
+        check_status(tw_wait(&pending->request[i]), "waiting");
     }
     pending->count = 0;
 }
 
 /* ---- the way through ----------------------------------------------------------------------- */
 
-static tally_t tally(const player_t *p)
+static play_sums_t sums_of(const player_t *p)
 {
     tw_stats_t stats;
 
     world_work(0.0); /* what was put off */
     tw_comm_stats(p->comm, &stats);
-    return (tally_t){.time     = world_now() + p->extra.time,
-                     .compute  = p->compute + p->extra.compute,
-                     .codec    = codec_seconds(p->rank) + p->extra.codec,
-                     .bytes    = (double)stats.bytes_sent + p->extra.bytes,
-                     .messages = (double)stats.messages_sent + p->extra.messages};
+    return (play_sums_t){.time     = world_now() + p->extra.time,
+                         .compute  = p->compute + p->extra.compute,
+                         .codec    = codec_seconds(p->rank) + p->extra.codec,
+                         .bytes    = (double)stats.bytes_sent + p->extra.bytes,
+                         .messages = (double)stats.messages_sent + p->extra.messages};
 }
 
-static void extend(tally_t *sum, const tally_t *from, const tally_t *to, double times)
+static void add_sums(play_sums_t *sum, const play_sums_t *from, const play_sums_t *to, double times)
 {
     sum->time += times * (to->time - from->time);
     sum->compute += times * (to->compute - from->compute);
@@ -199,49 +200,49 @@ static void extend(tally_t *sum, const tally_t *from, const tally_t *to, double 
     sum->messages += times * (to->messages - from->messages);
 }
 
-static void walk(player_t *p, size_t from, size_t end, int depth);
+static void play_items(player_t *p, size_t from, size_t end, int depth);
 
-static void repeat(player_t *p, const item_t *item, size_t from, int depth)
+static void play_repeat(player_t *p, const item_t *item, size_t from, int depth)
 {
     const uint64_t most = script_rounds(depth), rounds = item->times < most ? item->times : most;
-    tally_t        half = tally(p), end;
+    play_sums_t    half = sums_of(p), end;
 
     for (uint64_t round = 0; round < rounds; round++) {
         if (round == rounds / 2) {
-            half = tally(p);
+            half = sums_of(p);
         }
-        walk(p, from, item->end, depth + 1);
+        play_items(p, from, item->end, depth + 1);
     }
     if (rounds < item->times) {
-        end = tally(p);
-        extend(&p->extra, &half, &end,
-               (double)(item->times - rounds) / (double)(rounds - rounds / 2));
+        end = sums_of(p);
+        add_sums(&p->extra, &half, &end,
+                 (double)(item->times - rounds) / (double)(rounds - rounds / 2));
     }
 }
 
-static void walk(player_t *p, size_t from, size_t end, int depth)
+static void play_items(player_t *p, size_t from, size_t end, int depth)
 {
     for (size_t i = from; i < end; i++) {
         const item_t *item = &script->item[i];
 
         switch (item->kind) {
         case ITEM_COMPUTE:
-            compute(p, item->seconds * script->share * script->slower);
+            play_compute(p, item->seconds * script->share * script->slower);
             break;
         case ITEM_FIXED:
-            compute(p, item->seconds * script->slower);
+            play_compute(p, item->seconds * script->slower);
             break;
         case ITEM_IDLE:
-            compute(p, item->seconds);
+            play_compute(p, item->seconds);
             break;
         case ITEM_START:
-            start(p, item->exchange);
+            play_start(p, item->exchange);
             break;
         case ITEM_WAIT:
-            wait(p, item->exchange);
+            play_wait(p, item->exchange);
             break;
         case ITEM_REPEAT:
-            repeat(p, item, i + 1, depth);
+            play_repeat(p, item, i + 1, depth);
             i = item->end;
             break;
         case ITEM_END:
@@ -258,14 +259,14 @@ void play_rank(int rank)
     if (player.pending == NULL) {
         world_fail("out of memory");
     }
-    must(tw_comm_create_with(context, &ops, world_comm(), &player.comm), "a communicator");
+    check_status(tw_comm_create_with(context, &ops, world_comm(), &player.comm), "a communicator");
     players[rank] = &player;
     for (int k = 0; k < STEPS; k++) {
-        walk(&player, 0, script->items, 0);
-        ends[rank * STEPS + k] = tally(&player);
+        play_items(&player, 0, script->items, 0);
+        ends[rank * STEPS + k] = sums_of(&player);
     }
     for (size_t i = 0; i < script->exchanges; i++) {
-        wait(&player, i);
+        play_wait(&player, i);
         free(player.pending[i].request);
     }
     players[rank] = NULL;
@@ -287,7 +288,7 @@ void play_open(const script_t *given)
     if (codec == NULL || counts == NULL || ends == NULL || players == NULL) {
         world_fail("out of memory");
     }
-    must(tw_context_create(&context), "a context");
+    check_status(tw_context_create(&context), "a context");
     context->system = &in_time;
     for (size_t i = 0; i < given->exchanges; i++) {
         const script_exchange_t *x = &given->exchange[i];
@@ -309,10 +310,10 @@ void play_open(const script_t *given)
 
 void play_print(void)
 {
-    tally_t last = {.time = 0.0}, step = {.time = 0.0};
+    play_sums_t last = {.time = 0.0}, step = {.time = 0.0};
 
     for (int r = 0; r < script->ranks; r++) {
-        const tally_t *from = &ends[r * STEPS + STEPS - 2], *to = from + 1;
+        const play_sums_t *from = &ends[r * STEPS + STEPS - 2], *to = from + 1;
 
         last.time     = fmax(last.time, from->time);
         step.time     = fmax(step.time, to->time);

@@ -6,7 +6,7 @@
 
 #include "scaling/script.h"
 
-/** Before the ranks begin. Ends the process, with one line, if the script asks for what is too
+/** Before the ranks begin. Ends the process, with one line, if a vector of the script is too
  * large. */
 void play_open(const script_t *script);
 

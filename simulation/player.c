@@ -16,7 +16,7 @@
 #include "simulation/world.h"
 
 /* Settings that would mean this machine, or other clocks. */
-static void settle(void)
+static void set_settings(void)
 {
     static const char *const settings[][2] = {
         {"THINWIRE_TRANSPORT", "mpi"}, {"THINWIRE_CHECK", "0"},   {"THINWIRE_PROGRESS", "none"},
@@ -50,7 +50,7 @@ __attribute__((visibility("default"))) int main(int argc, char **argv)
             world_fail("no script of this version; thinwire scale --simulate starts this");
         }
         fclose(file);
-        settle();
+        set_settings();
         play_open(&script);
     }
     if (world_run(&script, play_rank)) {

@@ -12,10 +12,10 @@
 #define POST_NONE UINT32_MAX
 
 /* Requests that are waited for together. */
-typedef struct bundle {
-    int    rank, count, unknown; /* requests; of which nobody knows when they will be complete */
+typedef struct post_batch {
+    int    rank, count, unknown; /* requests; those whose end is not known yet */
     double last;
-} bundle_t;
+} post_batch_t;
 
 /* A cache line. */
 typedef struct post {
@@ -24,10 +24,10 @@ typedef struct post {
     uint32_t next, pair; /* pair: a message's receive, or none */
     int      kind;
     union {
-        parcel_t parcel; /* of a message */
+        transfer_t transfer; /* of a message */
         struct {
-            bundle_t *batch;
-            double    receive; /* seconds of work, once it is complete */
+            post_batch_t *batch;
+            double        receive; /* seconds of work, once it is complete */
         };
     };
 } post_t;

@@ -10,22 +10,22 @@
 #include "simulation/setup.h"
 
 /* A group of ranks, which have all come to its next collective or not. */
-typedef struct circle {
+typedef struct comm_group {
     int           first, size, came;
     setup_part_t *part; /* of each */
     uint32_t     *post;
-} circle_t;
+} comm_group_t;
 
 static const script_t *script;
-static circle_t        all, *node;
+static comm_group_t    all, *node;
 
-static void circle_open(circle_t *circle, int first, int size)
+static void group_open(comm_group_t *group, int first, int size)
 {
-    *circle = (circle_t){.first = first,
-                         .size  = size,
-                         .part  = calloc((size_t)size, sizeof(*circle->part)),
-                         .post  = calloc((size_t)size, sizeof(*circle->post))};
-    if (circle->part == NULL || circle->post == NULL) {
+    *group = (comm_group_t){.first = first,
+                            .size  = size,
+                            .part  = calloc((size_t)size, sizeof(*group->part)),
+                            .post  = calloc((size_t)size, sizeof(*group->post))};
+    if (group->part == NULL || group->post == NULL) {
         world_fail("out of memory");
     }
 }
@@ -39,13 +39,12 @@ void setup_open(const script_t *given)
     if (node == NULL) {
         world_fail("out of memory");
     }
-    circle_open(&all, 0, given->ranks);
+    group_open(&all, 0, given->ranks);
     for (int i = 0; i < nodes; i++) {
         const int first = i * given->per_node;
 
-        circle_open(&node[i], first,
-                    given->ranks - first < given->per_node ? given->ranks - first
-                                                           : given->per_node);
+        group_open(&node[i], first,
+                   given->ranks - first < given->per_node ? given->ranks - first : given->per_node);
     }
 }
 
@@ -59,20 +58,20 @@ int setup_is_node(MPI_Comm comm)
     return (intptr_t)comm == 2;
 }
 
-static circle_t *circle_of(int is_node, int rank)
+static comm_group_t *group_of(int is_node, int rank)
 {
     return is_node ? &node[rank / script->per_node] : &all;
 }
 
 int setup_size(int is_node, int rank)
 {
-    return circle_of(is_node, rank)->size;
+    return group_of(is_node, rank)->size;
 }
 
 /* ---- sums ---------------------------------------------------------------------------------- */
 
 #define COMBINE(name, type)                                                                        \
-    static void name(const circle_t *c, type *out)                                                 \
+    static void name(const comm_group_t *c, type *out)                                             \
     {                                                                                              \
         const size_t count = c->part[0].bytes / sizeof(type);                                      \
                                                                                                    \
@@ -93,7 +92,7 @@ COMBINE(combine_uint64, uint64_t)
 COMBINE(combine_double, double)
 
 /* What each rank gets, in a new buffer. */
-static void *result_of(const circle_t *c, size_t *bytes_p)
+static void *result_of(const comm_group_t *c, size_t *bytes_p)
 {
     const size_t part = c->part[0].bytes;
     uint8_t     *result;
@@ -128,9 +127,9 @@ static void *result_of(const circle_t *c, size_t *bytes_p)
 void setup_join(const setup_part_t *part, int is_node, int rank, uint32_t post,
                 void (*done)(const uint32_t *posts, int count))
 {
-    circle_t *c = circle_of(is_node, rank);
-    size_t    bytes;
-    void     *result;
+    comm_group_t *c = group_of(is_node, rank);
+    size_t        bytes;
+    void         *result;
 
     c->part[rank - c->first] = *part;
     c->post[rank - c->first] = post;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * simulation/smpi.c - the world of a SimGrid platform: its own network, hosts and MPI (SMPI), under
- * smpirun without private globals, so that all ranks share those of the player.
+ * simulation/smpi.c - the calls of world.h on a SimGrid platform: its own network, hosts and MPI
+ * (SMPI), under smpirun without private globals, so that all ranks share those of the player.
  *
- * A test costs simulated time or none; so a rank that has looked in vain waits for any of the
- * messages that it looked at. What comes through a node's memory cannot be waited for: that is
- * looked at now and then.
+ * A test takes no simulated time; so a rank whose tests found nothing complete waits for any of the
+ * messages that it tested. What comes through a node's memory cannot be waited for: that is
+ * tested at intervals.
  */
 #include "config.h"
 
@@ -21,28 +21,28 @@
 #define LOOK 2e-6
 enum { LOOKS = 64 };
 
-/* Requests that were tested in vain since the rank last waited. */
-typedef struct vain {
+/* Requests that were tested and not complete since the rank last waited. */
+typedef struct tested {
     MPI_Request *requests;
     int          count;
-} vain_t;
+} tested_t;
 
-typedef struct guest {
-    double        debt;
+typedef struct smpi_rank {
+    double        deferred;
     int           found;
-    vain_t       *vain;
+    tested_t     *tested;
     size_t        count, room;
     MPI_Request **origin; /* for waiting: where each request is  */
     MPI_Request  *request;
     size_t        requests;
-} guest_t;
+} smpi_rank_t;
 
 static const script_t *script;
-static guest_t        *guests;
+static smpi_rank_t    *states;
 
-static guest_t *guest_here(void)
+static smpi_rank_t *state_here(void)
 {
-    return &guests[world_rank()];
+    return &states[world_rank()];
 }
 
 int world_rank(void)
@@ -63,11 +63,11 @@ double world_now(void)
     return MPI_Wtime();
 }
 
-static void pay(guest_t *me)
+static void pass_work(smpi_rank_t *me)
 {
-    const double seconds = me->debt;
+    const double seconds = me->deferred;
 
-    me->debt = 0.0;
+    me->deferred = 0.0;
     if (seconds > 0.0) {
         sg_actor_sleep_for(seconds);
     }
@@ -75,10 +75,10 @@ static void pay(guest_t *me)
 
 void world_work(double seconds)
 {
-    guest_t *me = guest_here();
+    smpi_rank_t *me = state_here();
 
-    me->debt += seconds;
-    pay(me);
+    me->deferred += seconds;
+    pass_work(me);
 }
 
 void world_code(double seconds)
@@ -107,39 +107,39 @@ static int send_message(const void *bytes, int count, MPI_Datatype type, int to,
 static int receive_message(void *bytes, int count, MPI_Datatype type, int from, int tag,
                            MPI_Comm comm, MPI_Request *request)
 {
-    guest_here()->debt += overhead(from);
+    state_here()->deferred += overhead(from);
     return MPI_Irecv(bytes, count, type, from, tag, comm, request);
 }
 
-static void keep(guest_t *me, MPI_Request requests[], int count)
+static void keep_requests(smpi_rank_t *me, MPI_Request requests[], int count)
 {
     for (size_t i = 0; i < me->count; i++) {
-        if (me->vain[i].requests == requests) {
-            me->vain[i].count = count;
+        if (me->tested[i].requests == requests) {
+            me->tested[i].count = count;
             return;
         }
     }
     if (me->count == me->room) {
-        me->room = 2 * me->room + 8;
-        me->vain = realloc(me->vain, me->room * sizeof(*me->vain));
-        if (me->vain == NULL) {
+        me->room   = 2 * me->room + 8;
+        me->tested = realloc(me->tested, me->room * sizeof(*me->tested));
+        if (me->tested == NULL) {
             world_fail("out of memory");
         }
     }
-    me->vain[me->count++] = (vain_t){requests, count};
+    me->tested[me->count++] = (tested_t){requests, count};
 }
 
 static int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
-    guest_t *me  = guest_here();
-    int      any = 0, result;
+    smpi_rank_t *me  = state_here();
+    int          any = 0, result;
 
     for (int i = 0; i < count && !any; i++) {
         any = requests[i] != MPI_REQUEST_NULL;
     }
     result = MPI_Testall(count, requests, flag, statuses);
     if (!*flag) {
-        keep(me, requests, count);
+        keep_requests(me, requests, count);
     } else if (any) { /* else it is no news */
         me->found = 1;
     }
@@ -147,13 +147,13 @@ static int test_all(int count, MPI_Request requests[], int *flag, MPI_Status sta
 }
 
 /* All that is not complete of what was looked at. */
-static int gather(guest_t *me)
+static int gather_requests(smpi_rank_t *me)
 {
     size_t most = 0;
     int    n    = 0;
 
     for (size_t i = 0; i < me->count; i++) {
-        most += (size_t)me->vain[i].count;
+        most += (size_t)me->tested[i].count;
     }
     if (most > me->requests) {
         me->requests = most;
@@ -164,8 +164,8 @@ static int gather(guest_t *me)
         }
     }
     for (size_t i = 0; i < me->count; i++) {
-        for (int k = 0; k < me->vain[i].count; k++) {
-            MPI_Request *at = &me->vain[i].requests[k];
+        for (int k = 0; k < me->tested[i].count; k++) {
+            MPI_Request *at = &me->tested[i].requests[k];
 
             if (*at != MPI_REQUEST_NULL) {
                 me->origin[n]    = at;
@@ -178,19 +178,19 @@ static int gather(guest_t *me)
 
 void world_idle(double until, int polls)
 {
-    guest_t   *me = guest_here();
-    MPI_Status status;
-    int        n, which;
+    smpi_rank_t *me = state_here();
+    MPI_Status   status;
+    int          n, which;
 
-    if (me->found || me->debt > 0.0) {
+    if (me->found || me->deferred > 0.0) {
         me->found = 0;
-        pay(me);
+        pass_work(me);
     } else if (until < WORLD_EVER) {
         const double left = until - world_now(), look = left / LOOKS > LOOK ? left / LOOKS : LOOK;
 
         sg_actor_sleep_for(look < left ? look : left);
     } else {
-        n = polls ? 0 : gather(me);
+        n = polls ? 0 : gather_requests(me);
         if (n > 0 && MPI_Waitany(n, me->request, &which, &status) == MPI_SUCCESS &&
             which != MPI_UNDEFINED) {
             *me->origin[which] = MPI_REQUEST_NULL;
@@ -220,10 +220,10 @@ int world_run(const script_t *given, void (*play)(int rank))
 
     MPI_Init(NULL, NULL);
     rank = world_rank();
-    if (guests == NULL) {
+    if (states == NULL) {
         script = given;
-        guests = calloc((size_t)given->ranks, sizeof(*guests));
-        if (guests == NULL) {
+        states = calloc((size_t)given->ranks, sizeof(*states));
+        if (states == NULL) {
             world_fail("out of memory");
         }
     }

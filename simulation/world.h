@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * simulation/world.h - where the ranks of a simulation live: all in one process, one at a time, in
- * simulated time. Two worlds: fifo.c, with links and ranks of our own, and smpi.c, on a platform of
- * SimGrid. The functions are for the rank that runs.
+ * simulation/world.h - the environment of the ranks of a simulation: all in one process, one at a
+ * time, in simulated time. It is there twice: fifo.c, with links and ranks of this folder, and
+ * smpi.c, on a platform of SimGrid. The functions are for the rank that runs.
  */
 #ifndef SIMULATION_WORLD_H
 #define SIMULATION_WORLD_H

@@ -14,7 +14,7 @@
 #define MOST_TURNS  101 /* enough for a 10th percentile */
 
 /* Seconds of `runs` runs. */
-static tw_status_t clocked(const contender_t *c, int runs, double *seconds)
+static tw_status_t run_clocked(const contender_t *c, int runs, double *seconds)
 {
     const double begin  = measure_now();
     tw_status_t  status = TW_OK;
@@ -32,16 +32,16 @@ static tw_status_t first_looks(const contender_t *contenders, size_t count, doub
     tw_status_t status = TW_OK;
 
     for (size_t c = 0; c < count && status == TW_OK; c++) {
-        status = clocked(&contenders[c], 1, &once[c]);
+        status = run_clocked(&contenders[c], 1, &once[c]);
         if (status == TW_OK) {
-            status = clocked(&contenders[c], 1, &once[c]);
+            status = run_clocked(&contenders[c], 1, &once[c]);
         }
     }
     return status;
 }
 
-static tw_status_t turn(const contender_t *contenders, const int *runs, const double *once,
-                        alternation_t *a)
+static tw_status_t turn_contenders(const contender_t *contenders, const int *runs,
+                                   const double *once, alternation_t *a)
 {
     tw_status_t status = TW_OK;
 
@@ -50,7 +50,7 @@ static tw_status_t turn(const contender_t *contenders, const int *runs, const do
             status = contenders[c].run(contenders[c].what);
         }
         if (status == TW_OK) {
-            status = clocked(&contenders[c], runs[c], &a->seconds[c][a->turns]);
+            status = run_clocked(&contenders[c], runs[c], &a->seconds[c][a->turns]);
         }
         a->seconds[c][a->turns] /= runs[c];
     }
@@ -74,7 +74,7 @@ tw_status_t alternate(const contender_t *contenders, size_t count, double budget
     turns = measure_repeats(all, budget);
     turns = turns < LEAST_TURNS ? LEAST_TURNS : turns > MOST_TURNS ? MOST_TURNS : turns;
     while (result->turns < turns && status == TW_OK) {
-        status = turn(contenders, runs, once, result);
+        status = turn_contenders(contenders, runs, once, result);
     }
     return status;
 }

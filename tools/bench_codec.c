@@ -152,7 +152,7 @@ static size_t most_codes(const specs_t *specs, const codec_arguments_t *a)
 
 /* Exit code. The sizes do not depend on the instruction set, so the first set's codecs tell them.
  */
-static int bench_all(const codec_arguments_t *a, const job_t *job, tw_context_t *ctx, rows_t *rows)
+static int bench_isas(const codec_arguments_t *a, const job_t *job, tw_context_t *ctx, rows_t *rows)
 {
     static specs_t specs;
     arena_t        arena;
@@ -183,7 +183,7 @@ static int bench_all(const codec_arguments_t *a, const job_t *job, tw_context_t 
     return status == 0 ? EXIT_OK : EXIT_FAILED;
 }
 
-static int run(const codec_arguments_t *a, job_t *job, tw_context_t *ctx)
+static int run_bench_codec(const codec_arguments_t *a, job_t *job, tw_context_t *ctx)
 {
     report_t report;
     plot_t   plot;
@@ -193,7 +193,7 @@ static int run(const codec_arguments_t *a, job_t *job, tw_context_t *ctx)
     if (plot_begin(&plot, job, a->plot) != 0 || report_begin(&report, job, a->json) != 0) {
         return EXIT_FAILED;
     }
-    code = bench_all(a, job, ctx, &rows);
+    code = bench_isas(a, job, ctx, &rows);
     if (plot_end(&plot, job, code == EXIT_OK) != 0 && code == EXIT_OK) {
         code = EXIT_FAILED;
     }
@@ -311,7 +311,7 @@ int bench_codec_main(job_t *job, int argc, char **argv)
         return EXIT_FAILED;
     }
     if (choose_isa(&a, ctx, &problem) == 0) {
-        code = run(&a, job, ctx);
+        code = run_bench_codec(&a, job, ctx);
     } else {
         job_complain(job, "bench codec: %s", problem.text);
         code = EXIT_USAGE;

@@ -79,8 +79,8 @@ static double turn_thinwire(const operation_t *operation, const bench_call_t *x,
 
 /* One repetition: MPI, then thinwire with each codec; every other one in the opposite order, since
  * what ran just before leaves ranks that share cores in another order. */
-static void turn(const operation_t *operation, const bench_call_t *x, const specs_t *specs, int r,
-                 turns_t *turns)
+static void turn_all(const operation_t *operation, const bench_call_t *x, const specs_t *specs,
+                     int r, turns_t *turns)
 {
     const size_t last = specs->count;
 
@@ -94,22 +94,22 @@ static void turn(const operation_t *operation, const bench_call_t *x, const spec
 }
 
 /* All contenders in turn; times[i] is for specs->codec[i]. */
-static void measure(const operation_t *operation, const bench_call_t *x, const specs_t *specs,
-                    times_t *times)
+static void measure_codecs(const operation_t *operation, const bench_call_t *x,
+                           const specs_t *specs, times_t *times)
 {
     static turns_t turns;
     double         all, slowest, native = 0.0;
     int            repeats;
 
-    turn(operation, x, specs, 0, &turns); /* pages, connections, memory of the communicator */
+    turn_all(operation, x, specs, 0, &turns); /* pages, connections, memory of the communicator */
     all = measure_now();
-    turn(operation, x, specs, 0, &turns);
+    turn_all(operation, x, specs, 0, &turns);
     all = measure_now() - all; /* with the barriers, which take long where ranks share a core */
     watch_begin("MPI_Allreduce");
     MPI_Allreduce(&all, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     repeats = measure_repeats(slowest, ROW_BUDGET * (double)specs->count);
     for (int r = 0; r < repeats; r++) {
-        turn(operation, x, specs, r, &turns);
+        turn_all(operation, x, specs, r, &turns);
     }
     for (size_t i = 0; i <= specs->count; i++) {
         double median;
@@ -184,15 +184,15 @@ static json_t *row_json(const operation_t *operation, const tw_codec_traits_t *t
 }
 
 /* All codecs at all sizes. @return 0, or -1: ranks differ where they must not. */
-static int bench_all(const operation_t *operation, bench_call_t *x, const specs_t *specs,
-                     const collective_arguments_t *a, report_t *report, model_rows_t *rows)
+static int bench_sizes(const operation_t *operation, bench_call_t *x, const specs_t *specs,
+                       const collective_arguments_t *a, report_t *report, model_rows_t *rows)
 {
     static times_t times[SPECS_MAX];
     int            identical = 1;
 
     for (size_t bytes = a->min; bytes > 0; bytes = measure_next_size(bytes, a->max)) {
         x->count = bytes / sizeof(float);
-        measure(operation, x, specs, times);
+        measure_codecs(operation, x, specs, times);
         model_add(rows, (model_row_t){"MPI", NULL, x->count, times[0].native, NULL});
         for (size_t i = 0; i < specs->count; i++) {
             const tw_how_t how = {.codec = specs->codec[i]};
@@ -215,8 +215,8 @@ static int bench_all(const operation_t *operation, bench_call_t *x, const specs_
 }
 
 /* This rank's data. */
-static int fill(const bench_call_t *x, const collective_arguments_t *a, size_t values,
-                tw_problem_t *problem)
+static int fill_buffers(const bench_call_t *x, const collective_arguments_t *a, size_t values,
+                        tw_problem_t *problem)
 {
     if (x->send == NULL || x->recv == NULL) {
         return tw_problem_set(problem, "not enough memory for --max %zu", a->max);
@@ -229,8 +229,9 @@ static int fill(const bench_call_t *x, const collective_arguments_t *a, size_t v
     return 0;
 }
 
-static int run(const operation_t *operation, const job_t *job, tw_context_t *ctx, tw_comm_t *comm,
-               const specs_t *specs, const collective_arguments_t *a, report_t *report)
+static int run_bench_collective(const operation_t *operation, const job_t *job, tw_context_t *ctx,
+                                tw_comm_t *comm, const specs_t *specs,
+                                const collective_arguments_t *a, report_t *report)
 {
     static model_rows_t rows;
     const size_t        values  = bench_values(operation, a->max / sizeof(float), job->size);
@@ -243,11 +244,11 @@ static int run(const operation_t *operation, const job_t *job, tw_context_t *ctx
     if (well) {
         x.send = malloc(values * sizeof(float));
         x.recv = malloc(values * sizeof(float));
-        well   = fill(&x, a, values, &problem) == 0;
+        well   = fill_buffers(&x, a, values, &problem) == 0;
     }
     if (job_agree(job, well, problem.text) == 0) {
         print_header(operation, job, a);
-        well = bench_all(operation, &x, specs, a, report, &rows) == 0;
+        well = bench_sizes(operation, &x, specs, a, report, &rows) == 0;
         if (!well) {
             job_complain(job, "the ranks do not hold the same result; see the column identical");
         }
@@ -285,7 +286,8 @@ static int run_job(const operation_t *operation, const job_t *job, const collect
         report_end(&report, job, 0);
         goto destroy_specs;
     }
-    code = report_end(&report, job, run(operation, job, ctx, comm, &specs, a, &report) == 0);
+    code = report_end(&report, job,
+                      run_bench_collective(operation, job, ctx, comm, &specs, a, &report) == 0);
     tw_comm_destroy(comm);
 destroy_specs:
     specs_destroy(&specs);

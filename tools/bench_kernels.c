@@ -173,9 +173,9 @@ static void evaluate(const alternation_t *a, const kernel_places_t *at, kernel_r
     result->to_limit      = alternate_ratio(a, at->kernel, limit);
 }
 
-static tw_status_t measure(const kernel_t *any, const char *isa, double bytes_per_value,
-                           kernel_operation_t first, kernel_operation_t last,
-                           codec_result_t *result)
+static tw_status_t measure_kernels(const kernel_t *any, const char *isa, double bytes_per_value,
+                                   kernel_operation_t first, kernel_operation_t last,
+                                   codec_result_t *result)
 {
     static alternation_t a;
     kernel_t             kernels[BENCH_OPERATIONS];
@@ -237,7 +237,8 @@ tw_status_t bench_kernels(const arena_t *arena, const tw_codec_t *codec, const c
         status = tw_codec_traits(codec, &traits);
     }
     if (status == TW_OK) {
-        status = measure(&any, isa, traits.bytes, BENCH_ENCODE, BENCH_ENCODE_FEEDBACK, result);
+        status =
+            measure_kernels(&any, isa, traits.bytes, BENCH_ENCODE, BENCH_ENCODE_FEEDBACK, result);
     }
     if (status == TW_OK) {
         status = tw_codec_encode(codec, NULL, arena->x, n, arena->codes);
@@ -257,5 +258,5 @@ tw_status_t bench_sums(const arena_t *arena, const tw_codec_t *codec, const char
 {
     const kernel_t any = {arena, codec, n, threads, BENCH_ABSMAX};
 
-    return measure(&any, isa, 0, BENCH_ABSMAX, BENCH_SQUARE_SUM, result);
+    return measure_kernels(&any, isa, 0, BENCH_ABSMAX, BENCH_SQUARE_SUM, result);
 }

@@ -50,7 +50,7 @@ static double overlap_alone(const overlap_t *o)
 static volatile float sink;
 
 /* Arithmetic in registers and the first cache: the memory is left to the exchange. */
-static void compute(uint64_t steps)
+static void compute_steps(uint64_t steps)
 {
     static float a[256];
 
@@ -71,7 +71,7 @@ static double compute_speed(void)
         const double start = measure_now();
         double       speed;
 
-        compute(20 * STEPS);
+        compute_steps(20 * STEPS);
         speed = 20 * STEPS / (measure_now() - start);
         best  = speed > best ? speed : best;
     }
@@ -79,7 +79,7 @@ static double compute_speed(void)
 }
 
 /* One repetition: start, compute, wait. */
-static double turn(const bench_call_t *x, const tw_how_t *how, uint64_t steps)
+static double turn_exchange(const bench_call_t *x, const tw_how_t *how, uint64_t steps)
 {
     tw_request_t *request = NULL;
     tw_status_t   status;
@@ -89,7 +89,7 @@ static double turn(const bench_call_t *x, const tw_how_t *how, uint64_t steps)
     start  = measure_now();
     status = tw_iallreduce(x->comm, x->send, x->recv, x->count, TW_SUM, how, &request);
     if (status == TW_OK) {
-        compute(steps);
+        compute_steps(steps);
         status = tw_wait(&request);
     }
     if (status != TW_OK) {
@@ -104,7 +104,7 @@ static double turn_compute(uint64_t steps)
 
     MPI_Barrier(MPI_COMM_WORLD);
     start = measure_now();
-    compute(steps);
+    compute_steps(steps);
     return measure_now() - start;
 }
 
@@ -136,14 +136,14 @@ static int repeats_of(const bench_call_t *x, const tw_how_t *how)
 {
     double once, slowest;
 
-    turn(x, how, 0); /* pages, connections, memory of the communicator */
-    once = turn(x, how, 0);
+    turn_exchange(x, how, 0); /* pages, connections, memory of the communicator */
+    once = turn_exchange(x, how, 0);
     MPI_Allreduce(&once, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return measure_repeats(4.0 * slowest, BUDGET);
 }
 
-static void measure(bench_call_t *x, const sides_t *sides, const tw_how_t *how, double speed,
-                    overlap_t *o)
+static void measure_overlap(bench_call_t *x, const sides_t *sides, const tw_how_t *how,
+                            double speed, overlap_t *o)
 {
     static double alone[2][MEASURE_REPEATS], computing[MEASURE_REPEATS], both[2][MEASURE_REPEATS];
     uint64_t      steps;
@@ -157,7 +157,7 @@ static void measure(bench_call_t *x, const sides_t *sides, const tw_how_t *how, 
     for (int r = 0; r < repeats; r++) {
         for (int s = 0; s < 2; s++) {
             x->comm     = sides->comm[s];
-            alone[s][r] = turn(x, how, 0);
+            alone[s][r] = turn_exchange(x, how, 0);
         }
     }
     for (int s = 0; s < 2; s++) {
@@ -168,7 +168,7 @@ static void measure(bench_call_t *x, const sides_t *sides, const tw_how_t *how, 
         computing[r] = turn_compute(steps);
         for (int s = 0; s < 2; s++) {
             x->comm    = sides->comm[s];
-            both[s][r] = turn(x, how, steps);
+            both[s][r] = turn_exchange(x, how, steps);
         }
     }
     o->compute = slowest_median(computing, repeats);
@@ -208,8 +208,8 @@ static json_t *row_json(const tw_codec_traits_t *traits, const char *spec, int r
                      o->both[1] / overlap_alone(o));
 }
 
-static int run(const job_t *job, const sides_t *sides, const specs_t *specs,
-               const overlap_arguments_t *a, report_t *report)
+static int run_bench_overlap(const job_t *job, const sides_t *sides, const specs_t *specs,
+                             const overlap_arguments_t *a, report_t *report)
 {
     const size_t n = a->size / sizeof(float);
     bench_call_t x = {.job = job, .count = n, .send = malloc(a->size), .recv = malloc(a->size)};
@@ -233,7 +233,7 @@ static int run(const job_t *job, const sides_t *sides, const specs_t *specs,
             const tw_how_t how = {.codec = specs->codec[i]};
             overlap_t      o;
 
-            measure(&x, sides, &how, speed, &o);
+            measure_overlap(&x, sides, &how, speed, &o);
             if (job->rank == 0) {
                 print_row(specs->text[i], a->size, &o);
                 report_row(report,
@@ -247,7 +247,7 @@ static int run(const job_t *job, const sides_t *sides, const specs_t *specs,
 }
 
 /* A communicator with THINWIRE_PROGRESS as given; the library reads it from the environment. */
-static tw_status_t side(tw_context_t *ctx, const char *progress, tw_comm_t **comm_p)
+static tw_status_t create_side(tw_context_t *ctx, const char *progress, tw_comm_t **comm_p)
 {
     setenv("THINWIRE_PROGRESS", progress, 1);
     return tw_comm_create(ctx, MPI_COMM_WORLD, comm_p);
@@ -269,9 +269,9 @@ static int run_job(const job_t *job, const overlap_arguments_t *a)
         return EXIT_USAGE;
     }
     if (report_begin(&report, job, a->json) == 0) {
-        int well = side(ctx, "none", &sides.comm[0]) == TW_OK &&
-                   side(ctx, "thread", &sides.comm[1]) == TW_OK &&
-                   run(job, &sides, &specs, a, &report) == 0;
+        int well = create_side(ctx, "none", &sides.comm[0]) == TW_OK &&
+                   create_side(ctx, "thread", &sides.comm[1]) == TW_OK &&
+                   run_bench_overlap(job, &sides, &specs, a, &report) == 0;
 
         code = report_end(&report, job, well);
         for (int s = 1; s >= 0; s--) {

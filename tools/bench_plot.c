@@ -22,7 +22,7 @@ typedef struct names {
 } names_t;
 
 /* The name's place, a new one if need be; beyond the last place everything is the last. */
-static size_t place_of(names_t *names, const char *name)
+static size_t name_index(names_t *names, const char *name)
 {
     for (size_t i = 0; i < names->count; i++) {
         if (strcmp(names->name[i], name) == 0) {
@@ -110,9 +110,9 @@ static void print_series(FILE *script, const plot_t *plot, int row, size_t bytes
     for (size_t i = 0; i < plot->count; i++) {
         const plot_point_t *p = &plot->points[i];
 
-        if (in_panel(p, row, bytes) && place_of(series, p->series) == which) {
-            fprintf(script, "%zu %g %g\n", place_of(codecs, p->codec) * (series->count + 1) + which,
-                    p->gbps, p->limit);
+        if (in_panel(p, row, bytes) && name_index(series, p->series) == which) {
+            fprintf(script, "%zu %g %g\n",
+                    name_index(codecs, p->codec) * (series->count + 1) + which, p->gbps, p->limit);
         }
     }
     fprintf(script, "E\n");
@@ -155,7 +155,7 @@ static void print_script(FILE *script, const plot_t *plot)
     size_t  sizes[2], size_count;
 
     for (size_t i = 0; i < plot->count; i++) {
-        place_of(&series, plot->points[i].series);
+        name_index(&series, plot->points[i].series);
         row_count += rows[row_of(plot->points[i].operation)]++ == 0;
     }
     size_count = choose_sizes(plot, sizes);
@@ -171,7 +171,7 @@ static void print_script(FILE *script, const plot_t *plot)
 
             for (size_t i = 0; i < plot->count; i++) {
                 if (in_panel(&plot->points[i], row, sizes[s])) {
-                    place_of(&codecs, plot->points[i].codec);
+                    name_index(&codecs, plot->points[i].codec);
                 }
             }
             print_panel(script, plot, row, sizes[s], &codecs, &series, panels++ == 0);

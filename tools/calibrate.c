@@ -219,7 +219,8 @@ static void print_all(const tw_facts_t *facts, const char *written)
 }
 
 /* Measure, write, print. */
-static int run(const job_t *job, tw_comm_t *comm, const calibrate_arguments_t *a, report_t *report)
+static int run_calibration(const job_t *job, tw_comm_t *comm, const calibrate_arguments_t *a,
+                           report_t *report)
 {
     static tw_facts_t facts;
     static char       written[4096];
@@ -265,7 +266,7 @@ static int run_job(const job_t *job, const calibrate_arguments_t *a)
         report_end(&report, job, 0);
         goto destroy_context;
     }
-    code = report_end(&report, job, run(job, comm, a, &report) == 0);
+    code = report_end(&report, job, run_calibration(job, comm, a, &report) == 0);
     tw_comm_destroy(comm);
 destroy_context:
     tw_context_destroy(ctx);
@@ -301,8 +302,9 @@ int calibrate_main(job_t *job, int argc, char **argv)
     }
     job_need_mpi(job);
     if (job->size == 1) { /* no links; and auto on one rank has nothing to decide by them */
-        job_complain(job, "calibrate: one rank alone has nobody to exchange with; start it on the "
-                          "ranks of your program, as in: mpirun -n 4 thinwire calibrate");
+        job_complain(job,
+                     "calibrate: one rank alone has no other to exchange with; start it on the "
+                     "ranks of your program, as in: mpirun -n 4 thinwire calibrate");
         return EXIT_USAGE;
     }
     return run_job(job, &a);

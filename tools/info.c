@@ -228,7 +228,7 @@ static void info_collect(const job_t *job, tw_context_t *ctx, const specs_t *spe
 
 /* What rank 0 says. */
 static int info_alone(const job_t *job, tw_context_t *ctx, const topology_options_t *topology,
-                      const topology_seat_t *seats, int settings, const char *json)
+                      const topology_rank_t *rank_facts, int settings, const char *json)
 {
     static specs_t specs;
     report_t       report;
@@ -239,7 +239,7 @@ static int info_alone(const job_t *job, tw_context_t *ctx, const topology_option
     if (topology->wanted) {
         if (report_begin(&report, &solo, json) == 0) {
             code = report_end(&report, &solo,
-                              topology_show(&solo, ctx, topology, seats, &report) == 0);
+                              topology_show(&solo, ctx, topology, rank_facts, &report) == 0);
         }
     } else if (specs_create_all(&specs, &solo, ctx) == 0) {
         if (report_begin(&report, &solo, json) == 0) {
@@ -253,10 +253,10 @@ static int info_alone(const job_t *job, tw_context_t *ctx, const topology_option
 
 int info_main(job_t *job, int argc, char **argv)
 {
-    int                settings = 0;
-    const char        *json     = NULL;
-    topology_options_t topology = {0, NULL, 0};
-    topology_seat_t   *seats    = NULL;
+    int                settings   = 0;
+    const char        *json       = NULL;
+    topology_options_t topology   = {0, NULL, 0};
+    topology_rank_t   *rank_facts = NULL;
     tw_context_t      *ctx;
     int                code;
     const option_t     options[] = {
@@ -296,10 +296,11 @@ int info_main(job_t *job, int argc, char **argv)
         return EXIT_FAILED;
     }
     code = EXIT_FAILED;
-    if (!topology.wanted || topology_gather(job, ctx, &topology, &seats) == 0) {
-        code = job->rank > 0 ? EXIT_OK : info_alone(job, ctx, &topology, seats, settings, json);
+    if (!topology.wanted || topology_gather(job, ctx, &topology, &rank_facts) == 0) {
+        code =
+            job->rank > 0 ? EXIT_OK : info_alone(job, ctx, &topology, rank_facts, settings, json);
     }
-    free(seats);
+    free(rank_facts);
     tw_context_destroy(ctx);
     return code;
 }

@@ -82,7 +82,7 @@ int job_end(job_t *job, int code)
     return highest;
 }
 
-static void complain(const char *format, va_list args)
+static void print_complaint(const char *format, va_list args)
 {
     char line[2048];
 
@@ -99,7 +99,7 @@ void job_complain(const job_t *job, const char *format, ...)
         return;
     }
     va_start(args, format);
-    complain(format, args);
+    print_complaint(format, args);
     va_end(args);
 }
 
@@ -142,7 +142,7 @@ void job_abort(const job_t *job, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    complain(format, args);
+    print_complaint(format, args);
     va_end(args);
     if (job->mpi) {
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILED);

@@ -19,7 +19,7 @@ double measure_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
 
@@ -28,15 +28,15 @@ static int compare(const void *a, const void *b)
 
 double measure_median(double *values, size_t n)
 {
-    qsort(values, n, sizeof(*values), compare);
+    qsort(values, n, sizeof(*values), compare_doubles);
     return n % 2 == 1 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
 }
 
 int measure_repeats(double seconds, double budget)
 {
-    const double wanted = seconds > 0 ? budget / seconds : MEASURE_REPEATS;
+    const double repeats = seconds > 0 ? budget / seconds : MEASURE_REPEATS;
 
-    return wanted < 5 ? 5 : wanted > MEASURE_REPEATS ? MEASURE_REPEATS : (int)wanted;
+    return repeats < 5 ? 5 : repeats > MEASURE_REPEATS ? MEASURE_REPEATS : (int)repeats;
 }
 
 int measure_range(size_t *min, size_t *max, size_t default_min, size_t default_max,

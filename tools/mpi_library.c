@@ -124,7 +124,8 @@ static void describe_fabric(const char *version, mpi_library_t *facts)
         scan_variables(&found);
         describe_open_mpi(&found, facts->fabric, sizeof(facts->fabric));
     } else {
-        snprintf(facts->fabric, sizeof(facts->fabric), "unknown (not known how to ask this MPI)");
+        snprintf(facts->fabric, sizeof(facts->fabric),
+                 "unknown (thinwire does not know this MPI library)");
     }
 }
 
@@ -139,7 +140,7 @@ static void describe_cuda(mpi_library_t *facts)
 }
 
 /* MPI is initialised. */
-static void ask(mpi_library_t *facts)
+static void describe_mpi(mpi_library_t *facts)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int  length;
@@ -149,7 +150,7 @@ static void ask(mpi_library_t *facts)
     describe_cuda(facts);
 }
 
-/* Child: start MPI as one rank, ask, answer through the pipe. */
+/* Child: start MPI as one rank, and send what it says through the pipe. */
 static _Noreturn void probe_child(int out, mpi_library_t *facts)
 {
     ssize_t written;
@@ -158,7 +159,7 @@ static _Noreturn void probe_child(int out, mpi_library_t *facts)
         _exit(1);
     }
     MPI_Init(NULL, NULL);
-    ask(facts);
+    describe_mpi(facts);
     written = write(out, facts, sizeof(*facts));
     MPI_Finalize();
     _exit(written == (ssize_t)sizeof(*facts) ? 0 : 1);
@@ -174,7 +175,7 @@ static int read_answer(int in, mpi_library_t *facts)
                : -1;
 }
 
-static void probe(mpi_library_t *facts)
+static void probe_mpi(mpi_library_t *facts)
 {
     mpi_library_t answer = *facts;
     int           ends[2], well;
@@ -217,8 +218,8 @@ void mpi_library_get(mpi_library_t *facts, const job_t *job)
     snprintf(facts->fabric, sizeof(facts->fabric),
              "unknown (MPI does not start here without mpirun)");
     if (job->mpi) {
-        ask(facts);
+        describe_mpi(facts);
     } else {
-        probe(facts);
+        probe_mpi(facts);
     }
 }

@@ -178,7 +178,7 @@ static void print_machine(const plan_t *plan)
         memory, codecs);
 }
 
-static int run(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx)
+static int run_plan(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx)
 {
     const topology_options_t topology = {.wanted = 1, .xml = a->topology, .ranks = plan->ranks};
     report_t                 report;
@@ -202,7 +202,7 @@ static int run(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx)
     return report_end(&report, plan->job, status == 0);
 }
 
-static int check(const plan_t *plan, const plan_arguments_t *a, tw_problem_t *problem)
+static int check_plan(const plan_t *plan, const plan_arguments_t *a, tw_problem_t *problem)
 {
     if (plan->batch < plan->ranks) {
         return tw_problem_set(
@@ -217,13 +217,13 @@ static int check(const plan_t *plan, const plan_arguments_t *a, tw_problem_t *pr
     return 0;
 }
 
-static int prepare(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx,
-                   tw_problem_t *problem)
+static int prepare_study(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx,
+                         tw_problem_t *problem)
 {
     study_t *study = &plan->study;
 
     study->facts.engine = 2e-6;
-    if (check(plan, a, problem) != 0 ||
+    if (check_plan(plan, a, problem) != 0 ||
         study_variants(study, a->scheme, NULL, NULL, problem) != 0 ||
         codecs_measure(&study->specs, &(const char *const){NULL}, ctx, &study->facts, problem) !=
             0) {
@@ -242,11 +242,11 @@ static int plan_and_print(plan_t *plan, const plan_arguments_t *a, tw_context_t 
 
     if (read_machine(plan, a, &problem) != 0 || read_model(plan, a, &problem) != 0) {
         job_complain(plan->job, "plan: %s", problem.text);
-    } else if (prepare(plan, a, ctx, &problem) != 0) {
+    } else if (prepare_study(plan, a, ctx, &problem) != 0) {
         job_complain(plan->job, "plan: %s", problem.text);
         code = EXIT_USAGE;
     } else {
-        code = run(plan, a, ctx);
+        code = run_plan(plan, a, ctx);
     }
     study_free(&plan->study);
     tw_network_destroy(&plan->network);

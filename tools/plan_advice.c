@@ -23,17 +23,17 @@ static const char *spec_of(const plan_t *plan, size_t codec)
     return codec < plan->study.specs.count ? plan->study.specs.text[codec] : "fp32";
 }
 
-static int feedback(const plan_t *plan, size_t codec)
+static int needs_feedback(const plan_t *plan, size_t codec)
 {
     return codec < plan->study.specs.count && plan->study.specs.traits[codec].feedback;
 }
 
-static int splits(const plan_t *plan, size_t scheme)
+static int splits_layers(const plan_t *plan, size_t scheme)
 {
     return plan->study.variant[scheme].scheme.kind != SCHEME_DATA && plan->ranks > 1;
 }
 
-static int fits(const plan_t *plan, double memory)
+static int memory_fits(const plan_t *plan, double memory)
 {
     return plan->machine.memory <= 0.0 || memory <= plan->machine.memory;
 }
@@ -43,10 +43,10 @@ static double memory_of(const plan_t *plan, const plan_choice_t *way)
 {
     const double              rows = ceil(plan->batch / plan->ranks);
     const tw_network_memory_t how  = {
-         .ranks     = splits(plan, way->scheme) ? plan->ranks : 1,
+         .ranks     = splits_layers(plan, way->scheme) ? plan->ranks : 1,
          .rows      = rows,
          .pass      = plan->study.variant[way->scheme].scheme.kind == SCHEME_A ? plan->batch : rows,
-         .residuals = plan->ranks > 1 && feedback(plan, way->grad)};
+         .residuals = plan->ranks > 1 && needs_feedback(plan, way->grad)};
 
     return tw_network_memory(&plan->network, &how);
 }
@@ -58,8 +58,8 @@ static double memory_alone(const plan_t *plan)
     return tw_network_memory(&plan->network, &how);
 }
 
-static int look_at(plan_t *plan, size_t scheme, size_t grad, size_t act, plan_choice_t *way,
-                   tw_problem_t *problem)
+static int compute_way(plan_t *plan, size_t scheme, size_t grad, size_t act, plan_choice_t *way,
+                       tw_problem_t *problem)
 {
     study_t *study = &plan->study;
 
@@ -70,13 +70,13 @@ static int look_at(plan_t *plan, size_t scheme, size_t grad, size_t act, plan_ch
 }
 
 /* Not fp32 once more; and activations are not sent, or by a codec without error feedback. */
-static int sensible(const plan_t *plan, size_t scheme, size_t grad, size_t act)
+static int is_sensible(const plan_t *plan, size_t scheme, size_t grad, size_t act)
 {
     const size_t none = plan->study.specs.count;
 
     return (grad == none || !tw_dtype_is_lossless(TW_F32, spec_of(plan, grad))) &&
            (act == none || (!tw_dtype_is_lossless(TW_F32, spec_of(plan, act)) &&
-                            splits(plan, scheme) && !feedback(plan, act)));
+                            splits_layers(plan, scheme) && !needs_feedback(plan, act)));
 }
 
 static void keep_shorter(plan_choice_t *best, const plan_choice_t *way)
@@ -87,8 +87,8 @@ static void keep_shorter(plan_choice_t *best, const plan_choice_t *way)
 }
 
 /* The shortest step of all ways, and of those without a codec; NAN seconds: there is none. */
-static int search(plan_t *plan, int fitting, plan_choice_t *least, plan_choice_t *plain,
-                  tw_problem_t *problem)
+static int search_ways(plan_t *plan, int fitting, plan_choice_t *least, plan_choice_t *plain,
+                       tw_problem_t *problem)
 {
     const size_t each = plan->study.specs.count + 1;
 
@@ -97,13 +97,13 @@ static int search(plan_t *plan, int fitting, plan_choice_t *least, plan_choice_t
         const size_t  scheme = k / each / each, grad = k / each % each, act = k % each;
         plan_choice_t way;
 
-        if (!sensible(plan, scheme, grad, act)) {
+        if (!is_sensible(plan, scheme, grad, act)) {
             continue;
         }
-        if (look_at(plan, scheme, grad, act, &way, problem) != 0) {
+        if (compute_way(plan, scheme, grad, act, &way, problem) != 0) {
             return -1;
         }
-        if (!fitting || fits(plan, way.memory)) {
+        if (!fitting || memory_fits(plan, way.memory)) {
             keep_shorter(least, &way);
             if (grad == each - 1 && act == each - 1) {
                 keep_shorter(plain, &way);
@@ -114,18 +114,18 @@ static int search(plan_t *plan, int fitting, plan_choice_t *least, plan_choice_t
 }
 
 /* Without a codec that hardly makes the step shorter. */
-static int simplify(plan_t *plan, plan_choice_t *way, tw_problem_t *problem)
+static int drop_codecs(plan_t *plan, plan_choice_t *way, tw_problem_t *problem)
 {
     const size_t  none = plan->study.specs.count;
     plan_choice_t without;
 
-    if (look_at(plan, way->scheme, way->grad, none, &without, problem) != 0) {
+    if (compute_way(plan, way->scheme, way->grad, none, &without, problem) != 0) {
         return -1;
     }
     if (way->time.seconds >= STUDY_PAYS * without.time.seconds) {
         *way = without;
     }
-    if (look_at(plan, way->scheme, none, way->act, &without, problem) != 0) {
+    if (compute_way(plan, way->scheme, none, way->act, &without, problem) != 0) {
         return -1;
     }
     if (way->time.seconds >= STUDY_PAYS * without.time.seconds) {
@@ -135,13 +135,13 @@ static int simplify(plan_t *plan, plan_choice_t *way, tw_problem_t *problem)
 }
 
 /* With study.act as the last look left it. */
-static int choose(plan_t *plan, tw_problem_t *problem)
+static int choose_way(plan_t *plan, tw_problem_t *problem)
 {
     plan_choice_t least, plain;
 
-    if (search(plan, 1, &least, &plain, problem) != 0 ||
-        (isnan(plain.time.seconds) && search(plan, 0, &least, &plain, problem) != 0) ||
-        simplify(plan, &least, problem) != 0) {
+    if (search_ways(plan, 1, &least, &plain, problem) != 0 ||
+        (isnan(plain.time.seconds) && search_ways(plan, 0, &least, &plain, problem) != 0) ||
+        drop_codecs(plan, &least, problem) != 0) {
         return -1;
     }
     plan->best = least.time.seconds < STUDY_PAYS * plain.time.seconds ? least : plain;
@@ -151,7 +151,7 @@ static int choose(plan_t *plan, tw_problem_t *problem)
 int plan_choose(plan_t *plan, tw_problem_t *problem)
 {
     const char *act    = plan->study.act;
-    const int   status = choose(plan, problem);
+    const int   status = choose_way(plan, problem);
 
     plan->study.act = act;
     return status;
@@ -184,7 +184,7 @@ static void put_command(FILE *to, const plan_t *plan, int ranks)
     put_word(to, plan->model);
     fprintf(to, " --batch %.0f --scheme %s --codec ", plan->batch,
             ranks > 1 ? plan->study.variant[best->scheme].scheme.text : "data");
-    if (ranks > 1 && splits(plan, best->scheme) && strcmp(grad, act) != 0) {
+    if (ranks > 1 && splits_layers(plan, best->scheme) && strcmp(grad, act) != 0) {
         fprintf(to, "grad=%s,act=%s", grad, act);
     } else {
         fputs(grad, to);
@@ -213,7 +213,7 @@ static char *command_of(const plan_t *plan, int ranks)
 
 static int one_rank_is_best(const plan_t *plan)
 {
-    return plan->ranks > 1 && fits(plan, memory_alone(plan)) &&
+    return plan->ranks > 1 && memory_fits(plan, memory_alone(plan)) &&
            plan->study.alone < WORTH * plan->best.time.seconds;
 }
 
@@ -232,8 +232,9 @@ static void print_best(const plan_t *plan)
                "rank waits %s for messages: %.3g times as fast as one rank. A rank sends %.3g "
                "MB.\n",
                plan->ranks, plan->study.variant[best->scheme].scheme.text,
-               spec_of(plan, best->grad), splits(plan, best->scheme) ? ", activations by " : "",
-               splits(plan, best->scheme) ? spec_of(plan, best->act) : "", step, exposed,
+               spec_of(plan, best->grad),
+               splits_layers(plan, best->scheme) ? ", activations by " : "",
+               splits_layers(plan, best->scheme) ? spec_of(plan, best->act) : "", step, exposed,
                seconds > 0.0 ? alone / seconds : 0.0, 1e-6 * best->time.bytes);
     }
     printf("A rank keeps about %.3g GB.\n", 1e-9 * best->memory);
@@ -244,14 +245,14 @@ static void print_remarks(const plan_t *plan)
     const plan_choice_t *best = &plan->best;
     char                 step[TABLE_CELL];
 
-    if (!fits(plan, best->memory)) {
+    if (!memory_fits(plan, best->memory)) {
         printf(
             "Memory is short: a rank has %.3g GB, and no scheme fits into it. A smaller batch or "
             "more ranks may fit.\n",
             1e-9 * plan->machine.memory);
     }
     table_time(step, plan->study.alone);
-    if (plan->ranks > 1 && !fits(plan, memory_alone(plan))) {
+    if (plan->ranks > 1 && !memory_fits(plan, memory_alone(plan))) {
         printf("One rank alone would need about %.3g GB and has %.3g GB.\n",
                1e-9 * memory_alone(plan), 1e-9 * plan->machine.memory);
     } else if (one_rank_is_best(plan)) {
@@ -274,8 +275,8 @@ static json_t *advice_of(const plan_t *plan, const char *command)
         "ranks", plan->ranks, "batch", plan->batch, "scheme",
         plan->study.variant[best->scheme].scheme.text, "grad", spec_of(plan, best->grad), "act",
         spec_of(plan, best->act), "seconds", best->time.seconds, "alone_seconds", plan->study.alone,
-        "bytes", best->time.bytes, "memory_bytes", best->memory, "fits", fits(plan, best->memory),
-        "one_rank", one_rank_is_best(plan), "command", command);
+        "bytes", best->time.bytes, "memory_bytes", best->memory, "fits",
+        memory_fits(plan, best->memory), "one_rank", one_rank_is_best(plan), "command", command);
 }
 
 int plan_advise(const plan_t *plan, report_t *report)

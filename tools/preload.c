@@ -72,7 +72,7 @@ static void neighbour_folder(char *folder, size_t size)
     }
 }
 
-static int present(const char *folder, family_t family, char *path, size_t size)
+static int is_present(const char *folder, family_t family, char *path, size_t size)
 {
     const int n = snprintf(path, size, "%s/" PRELOAD "%s.so", folder, preload_names[family]);
 
@@ -85,12 +85,12 @@ int preload_find(family_t family, char *path, size_t size, char *why, size_t why
     char other[PATH_MAX];
 
     neighbour_folder(folder, sizeof(folder));
-    if (present(folder, family, path, size) || present(TW_LIBDIR, family, path, size)) {
+    if (is_present(folder, family, path, size) || is_present(TW_LIBDIR, family, path, size)) {
         return 0;
     }
     for (int f = 0; f < FAMILIES; f++) {
-        if (present(folder, (family_t)f, other, sizeof(other)) ||
-            present(TW_LIBDIR, (family_t)f, other, sizeof(other))) {
+        if (is_present(folder, (family_t)f, other, sizeof(other)) ||
+            is_present(TW_LIBDIR, (family_t)f, other, sizeof(other))) {
             snprintf(why, why_size,
                      "no " PRELOAD "%s.so in %s or " TW_LIBDIR ": this thinwire was not built for "
                      "programs over %s, but for %s (see --mpi)",
@@ -106,7 +106,7 @@ int preload_find(family_t family, char *path, size_t size, char *why, size_t why
 }
 
 /* Is this entry of LD_PRELOAD a library whose file name begins so? */
-static int begins(const char *entry, const char *name)
+static int begins_with(const char *entry, const char *name)
 {
     const char *slash = strrchr(entry, '/');
 
@@ -115,7 +115,7 @@ static int begins(const char *entry, const char *name)
 
 /* The library goes before what is preloaded already, except for a sanitizer's runtime, which
  * insists on being first. A library of ours that is there already is left out. */
-static int compose(const char *library, char *text, size_t size)
+static int compose_preload(const char *library, char *text, size_t size)
 {
     const char *before  = getenv("LD_PRELOAD");
     char       *copy    = strdup(before != NULL ? before : "");
@@ -125,9 +125,9 @@ static int compose(const char *library, char *text, size_t size)
     if (copy != NULL && runtime != NULL && others != NULL) {
         for (char *entry = strtok_r(copy, ": ", &rest); entry != NULL;
              entry       = strtok_r(NULL, ": ", &rest)) {
-            if (begins(entry, "libasan.so") || begins(entry, "libtsan.so")) {
+            if (begins_with(entry, "libasan.so") || begins_with(entry, "libtsan.so")) {
                 snprintf(runtime + strlen(runtime), size - strlen(runtime), "%s:", entry);
-            } else if (!begins(entry, PRELOAD)) {
+            } else if (!begins_with(entry, PRELOAD)) {
                 snprintf(others + strlen(others), size - strlen(others), ":%s", entry);
             }
         }
@@ -140,7 +140,7 @@ static int compose(const char *library, char *text, size_t size)
 }
 
 /* Names in LD_PRELOAD end at a blank: the loader then has to search for the library. */
-static int search_in(const char *path, const char *name)
+static int add_library_path(const char *path, const char *name)
 {
     const char  *before = getenv("LD_LIBRARY_PATH");
     const int    length = (int)(name - path) - 1;
@@ -171,8 +171,9 @@ int preload_set(const char *path, char *why, size_t why_size)
         return -1;
     }
     text   = malloc(size);
-    status = text == NULL || compose(blank ? name : path, text, size) != 0 ||
-                     setenv("LD_PRELOAD", text, 1) != 0 || (blank && search_in(path, name) != 0)
+    status = text == NULL || compose_preload(blank ? name : path, text, size) != 0 ||
+                     setenv("LD_PRELOAD", text, 1) != 0 ||
+                     (blank && add_library_path(path, name) != 0)
                  ? -1
                  : 0;
     free(text);

@@ -33,7 +33,7 @@ typedef struct elf_file {
 } elf_file_t;
 
 /* 0, or why this file cannot be executed. */
-static int executable(const char *path)
+static int check_executable(const char *path)
 {
     struct stat facts;
 
@@ -50,7 +50,7 @@ int program_find(const char *name, char *path, size_t size)
 
     if (strchr(name, '/') != NULL) {
         snprintf(path, size, "%s", name);
-        return executable(path);
+        return check_executable(path);
     }
     if (search == NULL) {
         search = "/bin:/usr/bin"; /* as in execvp() */
@@ -59,7 +59,7 @@ int program_find(const char *name, char *path, size_t size)
         const char *end    = strchr(search, ':');
         const int   length = end != NULL ? (int)(end - search) : (int)strlen(search);
         const int n = snprintf(path, size, "%.*s%s%s", length, search, length > 0 ? "/" : "", name);
-        const int found = n > 0 && (size_t)n < size ? executable(path) : ENOENT;
+        const int found = n > 0 && (size_t)n < size ? check_executable(path) : ENOENT;
 
         if (found == 0) {
             return 0;

@@ -197,7 +197,7 @@ static int is_launcher(const char *program)
 }
 
 /* argv[0] is the program; NULL where there is none. Returns only if it could not be started. */
-static int start(run_t *run, const job_t *job, char **argv)
+static int start_program(run_t *run, const job_t *job, char **argv)
 {
     program_t program = {.is_static = 0, .family = FAMILY_UNKNOWN};
     char      path[PATH_MAX], pid[24];
@@ -306,7 +306,7 @@ int run_main(job_t *job, int argc, char **argv)
     } else if (run_set_variables(&run) != 0) {
         job_complain(job, "%s", run.why);
     } else if (run_check_settings(&run, job) == 0) {
-        code = start(&run, job, argv);
+        code = start_program(&run, job, argv);
     }
     free(run.rules);
     return code;

@@ -68,7 +68,7 @@ int run_check_values(run_t *run)
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-static void set(run_t *run, const char *name, const char *value)
+static void set_variable(run_t *run, const char *name, const char *value)
 {
     if (value == NULL) {
         return;
@@ -85,7 +85,7 @@ static void set_number(run_t *run, const char *name, int value)
     char text[16];
 
     snprintf(text, sizeof(text), "%d", value);
-    set(run, name, value >= 0 ? text : NULL);
+    set_variable(run, name, value >= 0 ? text : NULL);
 }
 
 /* The program may change its folder before the file is opened. */
@@ -97,26 +97,26 @@ static void set_file(run_t *run, const char *name, const char *file)
         snprintf(path, sizeof(path), "%s/%s", strcmp(folder, "/") != 0 ? folder : "", file);
         file = path;
     }
-    set(run, name, file);
+    set_variable(run, name, file);
 }
 
 int run_set_variables(run_t *run)
 {
     run->why[0] = '\0';
-    set(run, "THINWIRE_CODEC", run->codec);
-    set(run, "THINWIRE_THRESHOLD", run->threshold);
-    set(run, "THINWIRE_RULES", run->rules);
+    set_variable(run, "THINWIRE_CODEC", run->codec);
+    set_variable(run, "THINWIRE_THRESHOLD", run->threshold);
+    set_variable(run, "THINWIRE_RULES", run->rules);
     set_file(run, "THINWIRE_RULES_FILE", run->rules_file);
-    set(run, "THINWIRE_DOUBLE", run->narrow ? "1" : NULL);
-    set(run, "THINWIRE_MAX_ERROR", run->max_error);
+    set_variable(run, "THINWIRE_DOUBLE", run->narrow ? "1" : NULL);
+    set_variable(run, "THINWIRE_MAX_ERROR", run->max_error);
     set_number(run, "THINWIRE_VERIFY", run->verify);
-    set(run, "THINWIRE_ERROR_FEEDBACK", run->feedback ? "1" : NULL);
-    set(run, "THINWIRE_PCONTROL", run->pcontrol ? "1" : NULL);
-    set(run, "THINWIRE_BCAST_ROOT", run->bcast_root);
+    set_variable(run, "THINWIRE_ERROR_FEEDBACK", run->feedback ? "1" : NULL);
+    set_variable(run, "THINWIRE_PCONTROL", run->pcontrol ? "1" : NULL);
+    set_variable(run, "THINWIRE_BCAST_ROOT", run->bcast_root);
     set_file(run, "THINWIRE_REPORT", run->report);
     set_file(run, "THINWIRE_JSON", run->json);
     set_file(run, "THINWIRE_RECORD", run->record);
-    set(run, "THINWIRE_QUIET", run->quiet ? "1" : NULL);
+    set_variable(run, "THINWIRE_QUIET", run->quiet ? "1" : NULL);
     set_number(run, "THINWIRE_THREADS", run->threads);
     return run->why[0] == '\0' ? 0 : -1;
 }

@@ -7,7 +7,8 @@
 
 #include "tools/specs.h"
 
-static tw_status_t add(specs_t *specs, tw_context_t *ctx, const char *spec, char *why, size_t size)
+static tw_status_t add_spec(specs_t *specs, tw_context_t *ctx, const char *spec, char *why,
+                            size_t size)
 {
     const size_t i      = specs->count;
     tw_status_t  status = tw_codec_create(ctx, spec, TW_F32, &specs->codec[i], why, size);
@@ -32,7 +33,7 @@ int specs_create(specs_t *specs, const job_t *job, tw_context_t *ctx, const char
             job_complain(job, "--codec: more than %d codecs", SPECS_MAX);
             break;
         }
-        status = add(specs, ctx, spec, why, sizeof(why));
+        status = add_spec(specs, ctx, spec, why, sizeof(why));
         if (status != TW_OK) {
             job_complain(job, "--codec: %s", why[0] != '\0' ? why : tw_status_text(status));
             break;
@@ -60,12 +61,12 @@ int specs_create_all(specs_t *specs, const job_t *job, tw_context_t *ctx)
         char        spec[SPECS_LENGTH], why[640];
 
         tw_codec_describe(i, &name, NULL, NULL);
-        if (add(specs, ctx, name, why, sizeof(why)) == TW_OK) {
+        if (add_spec(specs, ctx, name, why, sizeof(why)) == TW_OK) {
             continue;
         }
         for (int k = 1; k <= 4 && specs->count < SPECS_MAX; k++) {
             snprintf(spec, sizeof(spec), "%s:%d", name, k);
-            if (add(specs, ctx, spec, why, sizeof(why)) != TW_OK) {
+            if (add_spec(specs, ctx, spec, why, sizeof(why)) != TW_OK) {
                 job_complain(job, "%s: %s", spec, why);
                 specs_destroy(specs);
                 return -1;

@@ -40,7 +40,8 @@ static int link_parts(drawing_t *d)
 }
 
 /* As many ranks as were asked for, or as mpirun started here, or as the machine suggests. */
-static int wished_ranks(const job_t *job, const topology_options_t *options, const tw_node_t *node)
+static int number_of_ranks(const job_t *job, const topology_options_t *options,
+                           const tw_node_t *node)
 {
     int gpus = 0, amd = 0, numas = 0;
 
@@ -115,59 +116,61 @@ static void own_devices(const tw_node_t *node, const char *visible, char *text, 
 }
 
 /* This rank's. */
-static int own_seat(tw_context_t *ctx, topology_seat_t *seat)
+static int own_rank(tw_context_t *ctx, topology_rank_t *facts)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     tw_node_t  *node    = NULL;
     tw_status_t status  = tw_node_create(ctx, NULL, visible, &node);
 
-    memset(seat, 0, sizeof(*seat));
+    memset(facts, 0, sizeof(*facts));
     if (status == TW_OK) {
-        own_devices(node, visible, seat->devices, sizeof(seat->devices));
+        own_devices(node, visible, facts->devices, sizeof(facts->devices));
     }
-    if (status == TW_OK && tw_node_binding(node, seat->binding, sizeof(seat->binding)) != TW_OK) {
-        seat->binding[0] = '\0'; /* too long a list */
+    if (status == TW_OK && tw_node_binding(node, facts->binding, sizeof(facts->binding)) != TW_OK) {
+        facts->binding[0] = '\0'; /* too long a list */
     }
     tw_node_destroy(node);
     return status == TW_OK ? 0 : -1;
 }
 
 int topology_gather(const job_t *job, tw_context_t *ctx, const topology_options_t *options,
-                    topology_seat_t **seats_p)
+                    topology_rank_t **facts_p)
 {
-    topology_seat_t *seats = NULL, *own;
+    topology_rank_t *rank_facts = NULL, *own;
     MPI_Comm         node;
     int              rank, ranks, status;
 
-    *seats_p = NULL;
+    *facts_p = NULL;
     if (options->xml != NULL || options->ranks > 0 || job->size == 1) {
         return 0;
     }
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, job->rank, MPI_INFO_NULL, &node);
     MPI_Comm_rank(node, &rank);
     MPI_Comm_size(node, &ranks);
-    own    = malloc(sizeof(*own));
-    seats  = rank == 0 ? calloc((size_t)ranks, sizeof(*seats)) : NULL;
-    status = job_agree(job, own != NULL && (rank > 0 || seats != NULL), "info: out of memory");
+    own        = malloc(sizeof(*own));
+    rank_facts = rank == 0 ? calloc((size_t)ranks, sizeof(*rank_facts)) : NULL;
+    status = job_agree(job, own != NULL && (rank > 0 || rank_facts != NULL), "info: out of memory");
     if (status == 0) { /* else the library has said why */
-        status = job_agree(job, own_seat(ctx, own) == 0, NULL);
+        status = job_agree(job, own_rank(ctx, own) == 0, NULL);
     }
     if (status == 0) {
-        MPI_Gather(own, (int)sizeof(*own), MPI_BYTE, seats, (int)sizeof(*own), MPI_BYTE, 0, node);
+        MPI_Gather(own, (int)sizeof(*own), MPI_BYTE, rank_facts, (int)sizeof(*own), MPI_BYTE, 0,
+                   node);
     }
     MPI_Comm_free(&node);
     free(own);
     if (status != 0 || job->rank > 0) {
-        free(seats);
-        seats = NULL;
+        free(rank_facts);
+        rank_facts = NULL;
     }
-    *seats_p = seats;
+    *facts_p = rank_facts;
     return status;
 }
 
 /* Alone, this process's binding is that of all ranks, who then divide it. Under mpirun each has
  * said its own. */
-static tw_status_t place_ranks(const topology_seat_t *seats, drawing_t *d, tw_place_t **places_p)
+static tw_status_t place_ranks(const topology_rank_t *rank_facts, drawing_t *d,
+                               tw_place_t **places_p)
 {
     tw_rank_t  *facts = calloc((size_t)d->ranks, sizeof(*facts));
     tw_status_t status;
@@ -176,8 +179,8 @@ static tw_status_t place_ranks(const topology_seat_t *seats, drawing_t *d, tw_pl
         return TW_ERR_NO_MEMORY;
     }
     for (int r = 0; r < d->ranks; r++) {
-        facts[r].binding = seats != NULL ? seats[r].binding : d->binding;
-        facts[r].devices = seats != NULL ? seats[r].devices : NULL;
+        facts[r].binding = rank_facts != NULL ? rank_facts[r].binding : d->binding;
+        facts[r].devices = rank_facts != NULL ? rank_facts[r].devices : NULL;
     }
     status = tw_place(d->node, d->ranks, facts, places_p);
     free(facts);
@@ -185,7 +188,7 @@ static tw_status_t place_ranks(const topology_seat_t *seats, drawing_t *d, tw_pl
 }
 
 int topology_show(const job_t *job, tw_context_t *ctx, const topology_options_t *options,
-                  const topology_seat_t *seats, report_t *report)
+                  const topology_rank_t *rank_facts, report_t *report)
 {
     tw_node_t  *node   = NULL;
     tw_place_t *places = NULL;
@@ -200,9 +203,9 @@ int topology_show(const job_t *job, tw_context_t *ctx, const topology_options_t 
         return -1; /* the library has said why */
     }
     d.node   = node;
-    d.ranks  = wished_ranks(job, options, node);
+    d.ranks  = number_of_ranks(job, options, node);
     status   = tw_node_binding(node, d.binding, sizeof(d.binding));
-    status   = status == TW_OK ? place_ranks(seats, &d, &places) : status;
+    status   = status == TW_OK ? place_ranks(rank_facts, &d, &places) : status;
     d.places = places;
     status   = status == TW_OK ? order_exchange(&d, &rounds) : status;
     d.rounds = rounds;

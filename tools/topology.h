@@ -21,16 +21,16 @@ typedef struct topology_options {
 } topology_options_t;
 
 /* What a rank of mpirun says of itself. */
-typedef struct topology_seat {
+typedef struct topology_rank {
     char binding[TW_PUS_TEXT];
     char devices[2048]; /* what it sees, as tw_rank_t has it */
-} topology_seat_t;
+} topology_rank_t;
 
-/* Of all ranks on this machine, to the first one, which frees *seats_p; NULL elsewhere, and where
+/* Of all ranks on this machine, to the first one, which frees *facts_p; NULL elsewhere, and where
  * they are not asked for: under --xml, --ranks, or with one rank. Collective.
  * @return 0, or -1: out of memory, said. */
 int topology_gather(const job_t *job, tw_context_t *ctx, const topology_options_t *options,
-                    topology_seat_t **seats_p);
+                    topology_rank_t **facts_p);
 
 /* What is drawn. */
 typedef struct drawing {
@@ -70,8 +70,8 @@ void topology_list(const int *numbers, int count, char *text, size_t size);
 void    topology_print(const drawing_t *d);
 json_t *topology_json(const drawing_t *d);
 
-/* All of --topology; seats: of topology_gather(). @return 0, or -1: why was said in one line. */
+/* All of --topology; rank_facts: of topology_gather(). @return 0, or -1: one line has said why. */
 int topology_show(const job_t *job, tw_context_t *ctx, const topology_options_t *options,
-                  const topology_seat_t *seats, report_t *report);
+                  const topology_rank_t *rank_facts, report_t *report);
 
 #endif /* TOOLS_TOPOLOGY_H */

@@ -45,7 +45,7 @@ static int by_number(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-static int has(const tw_place_t *place, const tw_part_t *part)
+static int has_part(const tw_place_t *place, const tw_part_t *part)
 {
     switch (part->kind) {
     case TW_PART_GPU:
@@ -63,7 +63,7 @@ static int has(const tw_place_t *place, const tw_part_t *part)
 int topology_first_user(const drawing_t *d, const tw_part_t *part)
 {
     for (int r = 0; r < d->ranks; r++) {
-        if (has(&d->places[r], part)) {
+        if (has_part(&d->places[r], part)) {
             return r;
         }
     }
@@ -77,7 +77,7 @@ int topology_users(const drawing_t *d, const tw_part_t *part, char *text, size_t
 
     text[0] = '\0';
     for (int r = 0; users != NULL && r < d->ranks; r++) {
-        if (has(&d->places[r], part)) {
+        if (has_part(&d->places[r], part)) {
             users[n++] = r;
         }
     }

@@ -95,7 +95,7 @@ static void print_head(const drawing_t *d)
 }
 
 /* A list that is longer than a cell is cut with "...". */
-static void cut(char *cell, const char *text)
+static void cut_cell(char *cell, const char *text)
 {
     table_text(cell, text);
     if (strlen(text) >= TABLE_CELL) {
@@ -103,7 +103,7 @@ static void cut(char *cell, const char *text)
     }
 }
 
-static void widen(table_column_t *column, size_t length)
+static void widen_column(table_column_t *column, size_t length)
 {
     const int width = length < TABLE_CELL ? (int)length : TABLE_CELL - 1;
 
@@ -122,9 +122,9 @@ static void print_places(const drawing_t *d)
         const tw_part_t *nic = tw_node_find(d->node, TW_PART_NIC, d->places[r].nic);
 
         topology_list(d->places[r].cores, d->places[r].core_count, cells[3], TABLE_CELL - 1);
-        widen(&columns[3], strlen(cells[3]) + 1);
-        widen(&columns[4], strlen(d->places[r].pus));
-        widen(&columns[6], nic != NULL ? strlen(nic->name) : 1);
+        widen_column(&columns[3], strlen(cells[3]) + 1);
+        widen_column(&columns[4], strlen(d->places[r].pus));
+        widen_column(&columns[6], nic != NULL ? strlen(nic->name) : 1);
     }
     printf("\n");
     table_header(columns, n);
@@ -139,9 +139,9 @@ static void print_places(const drawing_t *d)
         snprintf(cells[2], TABLE_CELL, place->device >= 0 ? "%d" : "-", place->device);
         topology_list(place->cores, place->core_count, cells[3], TABLE_CELL - 1);
         strcat(cells[3], place->shared & TW_SHARED_CORES ? "*" : "");
-        cut(cells[4], place->pus);
+        cut_cell(cells[4], place->pus);
         snprintf(cells[5], TABLE_CELL, place->numa >= 0 ? "%d" : "-", place->numa);
-        cut(cells[6], nic != NULL ? nic->name : "-");
+        cut_cell(cells[6], nic != NULL ? nic->name : "-");
         table_text(cells[7], gpu != NULL && nic != NULL
                                  ? topology_distance(tw_node_distance(d->node, gpu, nic))
                                  : "-");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/cuda/device.c - asks the CUDA runtime. Without libcuda.so.1 (no driver) the runtime loads
+ * tools/cuda/device.c - by the CUDA runtime. Without libcuda.so.1 (no driver) the runtime loads
  * and reports an error, which means no devices.
  */
 #include "config.h"

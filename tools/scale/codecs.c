@@ -26,7 +26,7 @@ typedef struct codec_arrays {
 
 typedef enum codec_work { WORK_ENCODE, WORK_DECODE, WORK_ADD } codec_work_t;
 
-static void once(codec_work_t work, const tw_codec_t *codec, const codec_arrays_t *a, size_t n)
+static void work_once(codec_work_t work, const tw_codec_t *codec, const codec_arrays_t *a, size_t n)
 {
     static const tw_exec_t one = {.threads = 1};
 
@@ -44,24 +44,25 @@ static void once(codec_work_t work, const tw_codec_t *codec, const codec_arrays_
 }
 
 /* Seconds of one call with n values. */
-static double timed(codec_work_t work, const tw_codec_t *codec, const codec_arrays_t *a, size_t n)
+static double work_seconds(codec_work_t work, const tw_codec_t *codec, const codec_arrays_t *a,
+                           size_t n)
 {
     double taken[TURNS];
 
-    once(work, codec, a, n);
+    work_once(work, codec, a, n);
     for (int k = 0; k < TURNS; k++) {
         const double start = measure_now();
 
         for (int round = 0; round < ROUNDS; round++) {
-            once(work, codec, a, n);
+            work_once(work, codec, a, n);
         }
         taken[k] = (measure_now() - start) / ROUNDS;
     }
     return measure_median(taken, TURNS);
 }
 
-static void measure(const tw_codec_t *codec, tw_dtype_t dtype, const codec_arrays_t *a,
-                    tw_codec_facts_t *facts)
+static void measure_codec(const tw_codec_t *codec, tw_dtype_t dtype, const codec_arrays_t *a,
+                          tw_codec_facts_t *facts)
 {
     tw_codec_traits_t traits;
     size_t            bytes = 0;
@@ -74,10 +75,10 @@ static void measure(const tw_codec_t *codec, tw_dtype_t dtype, const codec_array
                            .block      = tw_codec_block(codec),
                            .max_error  = traits.max_error < NO_BOUND ? traits.max_error : NO_BOUND,
                            .feedback   = traits.feedback,
-                           .encode     = timed(WORK_ENCODE, codec, a, VALUES) / VALUES,
-                           .decode     = timed(WORK_DECODE, codec, a, VALUES) / VALUES,
-                           .decode_add = timed(WORK_ADD, codec, a, VALUES) / VALUES,
-                           .call       = timed(WORK_DECODE, codec, a, 1)};
+                           .encode     = work_seconds(WORK_ENCODE, codec, a, VALUES) / VALUES,
+                           .decode     = work_seconds(WORK_DECODE, codec, a, VALUES) / VALUES,
+                           .decode_add = work_seconds(WORK_ADD, codec, a, VALUES) / VALUES,
+                           .call       = work_seconds(WORK_DECODE, codec, a, 1)};
     snprintf(facts->spec, sizeof(facts->spec), "%s", tw_codec_spec(codec));
     if (traits.identity) { /* moves from buffer to buffer */
         facts->encode = facts->decode = 0.0;
@@ -85,8 +86,8 @@ static void measure(const tw_codec_t *codec, tw_dtype_t dtype, const codec_array
 }
 
 /* A row for each element type that the codec takes. */
-static int add(const char *spec, tw_context_t *ctx, codec_arrays_t *a, tw_facts_t *facts,
-               tw_problem_t *problem)
+static int add_codec(const char *spec, tw_context_t *ctx, codec_arrays_t *a, tw_facts_t *facts,
+                     tw_problem_t *problem)
 {
     for (size_t t = 0; t < TW_DTYPE_ROWS; t++) {
         const tw_dtype_t dtype = tw_dtypes[t];
@@ -111,7 +112,7 @@ static int add(const char *spec, tw_context_t *ctx, codec_arrays_t *a, tw_facts_
                                   TW_FACTS_CODECS / 2 - 1);
         }
         tw_dtype_row(dtype)->from_f64(a->numbers, VALUES, a->values);
-        measure(codec, dtype, a, &facts->codec[facts->codecs++]);
+        measure_codec(codec, dtype, a, &facts->codec[facts->codecs++]);
         tw_codec_destroy(codec);
     }
     return 0;
@@ -132,7 +133,7 @@ int codecs_measure(const specs_t *specs, const char *const *more, tw_context_t *
         data_normal(a.values, VALUES, 1, 1.0);
         tw_dtype_row(TW_F32)->to_f64(a.values, VALUES, a.numbers);
         for (size_t t = 0; status == 0 && t < TW_DTYPE_ROWS; t++) { /* as they are */
-            status = add(tw_dtype_row(tw_dtypes[t])->lossless, ctx, &a, facts, problem);
+            status = add_codec(tw_dtype_row(tw_dtypes[t])->lossless, ctx, &a, facts, problem);
         }
     } else {
         tw_problem_set(problem, "out of memory");
@@ -144,10 +145,10 @@ int codecs_measure(const specs_t *specs, const char *const *more, tw_context_t *
             status = -1;
             break;
         }
-        status = add(specs->text[i], ctx, &a, facts, problem);
+        status = add_codec(specs->text[i], ctx, &a, facts, problem);
     }
     for (; status == 0 && *more != NULL; more++) {
-        status = add(*more, ctx, &a, facts, problem);
+        status = add_codec(*more, ctx, &a, facts, problem);
     }
     free(a.numbers);
     free(a.values);
@@ -158,7 +159,8 @@ int codecs_measure(const specs_t *specs, const char *const *more, tw_context_t *
 
 /* The codec of floats that is most like it: of the same name, if there is one, and then of the size
  * of its codes. */
-static const tw_codec_facts_t *nearest(const tw_facts_t *facts, const char *name, double bytes)
+static const tw_codec_facts_t *nearest_codec(const tw_facts_t *facts, const char *name,
+                                             double bytes)
 {
     const size_t            length = strlen(name);
     const tw_codec_facts_t *found  = NULL;
@@ -203,7 +205,7 @@ int codecs_complete(const char *const *specs, tw_context_t *ctx, tw_facts_t *fac
                                   *specs);
         }
         tw_codec_traits(codec, &traits);
-        by = nearest(facts, traits.name, traits.bytes);
+        by = nearest_codec(facts, traits.name, traits.bytes);
         if (by == NULL) {
             tw_problem_set(problem, "%s is not in the facts, nor is any codec like it", *specs);
             tw_codec_destroy(codec);

@@ -248,7 +248,7 @@ static int read_weights(study_t *study, scale_arguments_t *a, tw_context_t *ctx,
 
 /* ---- the command --------------------------------------------------------------------------- */
 
-static int run(study_t *study, const scale_arguments_t *a)
+static int run_study(study_t *study, const scale_arguments_t *a)
 {
     const size_t layers = study->work.training.layers;
     const size_t parts  = layers > 0 ? layers : study->work.exchanges;
@@ -281,8 +281,8 @@ static int run(study_t *study, const scale_arguments_t *a)
 }
 
 /* What --facts does not say: codecs by this machine. */
-static int complete(study_t *study, const scale_arguments_t *a, tw_context_t *ctx,
-                    tw_problem_t *problem)
+static int complete_facts(study_t *study, const scale_arguments_t *a, tw_context_t *ctx,
+                          tw_problem_t *problem)
 {
     const char *more[TW_FACTS_CODECS + 2] = {NULL};
     size_t      n;
@@ -393,10 +393,11 @@ int scale_main(job_t *job, int argc, char **argv)
                 study_variants(&study, a.scheme, a.algorithm, a.per_node, &problem) != 0 ||
                 read_act(&study, &a, ctx, &problem) != 0 ||
                 read_weights(&study, &a, ctx, &problem) != 0 ||
-                complete(&study, &a, ctx, &problem) != 0 || study_compute(&study, &problem) != 0) {
+                complete_facts(&study, &a, ctx, &problem) != 0 ||
+                study_compute(&study, &problem) != 0) {
                 job_complain(job, "scale: %s", problem.text);
             } else {
-                code = run(&study, &a);
+                code = run_study(&study, &a);
             }
             study_free(&study);
         }

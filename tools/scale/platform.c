@@ -30,8 +30,9 @@ int platform_named(const char *text, size_t length)
 }
 
 /* hosts, script: NULL for none. */
-static int run(const char *platform, int ranks, const char *hosts, const char *script,
-               void (*line)(void *context, const char *text), void *context, tw_problem_t *problem)
+static int run_smpirun(const char *platform, int ranks, const char *hosts, const char *script,
+                       void (*line)(void *context, const char *text), void *context,
+                       tw_problem_t *problem)
 {
     char              player[PATH_MAX], number[NUMBER];
     char             *argv[ARGUMENTS] = {(char *)(uintptr_t)TW_SMPIRUN};
@@ -67,7 +68,7 @@ static int run(const char *platform, int ranks, const char *hosts, const char *s
 }
 
 /* What it says of itself. */
-static void look(void *context, const char *text)
+static void read_line(void *context, const char *text)
 {
     network_t *network = context;
     double     latency, rate;
@@ -113,7 +114,8 @@ int platform_open(network_t *network, const char *text, size_t length, tw_proble
         return tw_problem_set(problem, "--network: cannot read '%s': %s", network->name,
                               strerror(errno));
     }
-    if (run(network->name, 2, NULL, NULL, look, network, &ignored) != 0 || network->hosts == 0) {
+    if (run_smpirun(network->name, 2, NULL, NULL, read_line, network, &ignored) != 0 ||
+        network->hosts == 0) {
         platform_free(network);
         return tw_problem_set(problem, "--network %s: no platform that SimGrid understands",
                               network->name);
@@ -153,7 +155,7 @@ int platform_play(const network_t *network, int ranks, int per_node, const char 
     }
     fflush(file);
     snprintf(hosts, sizeof(hosts), "/proc/%ld/fd/%d", (long)getpid(), fileno(file));
-    status = run(network->name, ranks, hosts, script, line, context, problem);
+    status = run_smpirun(network->name, ranks, hosts, script, line, context, problem);
     fclose(file);
     return status;
 }

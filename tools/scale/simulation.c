@@ -111,7 +111,7 @@ typedef struct outcome {
     int          has_result;
 } outcome_t;
 
-static void take(void *context, const char *text)
+static void take_result(void *context, const char *text)
 {
     outcome_t   *outcome = context;
     step_time_t *time    = outcome->time;
@@ -121,8 +121,8 @@ static void take(void *context, const char *text)
                                   &time->exposed, &time->codec, &time->bytes, &messages) == 6;
 }
 
-static int play(const script_t *script, const network_t *network, FILE *file, step_time_t *time,
-                tw_problem_t *problem)
+static int play_script(const script_t *script, const network_t *network, FILE *file,
+                       step_time_t *time, tw_problem_t *problem)
 {
     outcome_t    outcome = {.time = time};
     tw_problem_t found   = {.set = 0};
@@ -132,12 +132,12 @@ static int play(const script_t *script, const network_t *network, FILE *file, st
 
     snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)getpid(), fileno(file));
     if (network->hosts > 0) {
-        status =
-            platform_play(network, script->ranks, script->per_node, path, take, &outcome, &found);
+        status = platform_play(network, script->ranks, script->per_node, path, take_result,
+                               &outcome, &found);
     } else if (child_find(PLAYER, player, sizeof(player)) != 0) {
         tw_problem_set(&found, "there is no program " PLAYER);
     } else {
-        status = child_run(argv, take, &outcome, &found);
+        status = child_run(argv, take_result, &outcome, &found);
     }
     if (status != 0 || !outcome.has_result) {
         return tw_problem_set(problem, "--simulate: %s",
@@ -176,7 +176,7 @@ int simulation_step(const workload_t *work, const step_case_t *how, const networ
         tw_problem_set(problem, "--simulate: a temporary file: %s", strerror(errno));
     } else {
         *time  = (step_time_t){.seconds = 0.0};
-        status = play(&script, network, file, time, problem);
+        status = play_script(&script, network, file, time, problem);
     }
     if (file != NULL) {
         fclose(file);

@@ -66,8 +66,8 @@ static int time_of(const study_t *study, const network_t *network, const tw_fact
 }
 
 /* With a codec by its place; specs.count: fp32. */
-static int compute(const study_t *study, const network_t *network, int ranks, size_t v, size_t s,
-                   step_time_t *time, tw_problem_t *problem)
+static int step_with(const study_t *study, const network_t *network, int ranks, size_t v, size_t s,
+                     step_time_t *time, tw_problem_t *problem)
 {
     tw_facts_t  facts = study->facts;
     const char *spec  = s == study->specs.count ? "fp32" : tw_codec_spec(study->specs.codec[s]);
@@ -82,7 +82,7 @@ static int compute(const study_t *study, const network_t *network, int ranks, si
 int study_one(const study_t *study, size_t n, size_t r, size_t v, size_t s, step_time_t *time,
               tw_problem_t *problem)
 {
-    return compute(study, &study->network[n], study->ranks[r], v, s, time, problem);
+    return step_with(study, &study->network[n], study->ranks[r], v, s, time, problem);
 }
 
 static int compute_alone(study_t *study, tw_problem_t *problem)
@@ -104,7 +104,7 @@ static size_t ways(const study_t *study)
     return study->variants * (study->specs.count + 1);
 }
 
-static size_t place_of(const study_t *study, size_t n, size_t r, size_t v, size_t s)
+static size_t row_index(const study_t *study, size_t n, size_t r, size_t v, size_t s)
 {
     return (n * study->sizes + r) * ways(study) + v * (study->specs.count + 1) + s;
 }
@@ -113,7 +113,7 @@ static size_t place_of(const study_t *study, size_t n, size_t r, size_t v, size_
 static int compute_row(study_t *study, size_t n, size_t r, size_t v, size_t s,
                        tw_problem_t *problem)
 {
-    step_time_t *time = &study->time[place_of(study, n, r, v, s)];
+    step_time_t *time = &study->time[row_index(study, n, r, v, s)];
 
     for (size_t k = 0; s == study->specs.count && k < s; k++) {
         if (tw_dtype_is_lossless(TW_F32, tw_codec_spec(study->specs.codec[k]))) {
@@ -121,7 +121,7 @@ static int compute_row(study_t *study, size_t n, size_t r, size_t v, size_t s,
             return 0;
         }
     }
-    return compute(study, &study->network[n], study->ranks[r], v, s, time, problem);
+    return step_with(study, &study->network[n], study->ranks[r], v, s, time, problem);
 }
 
 int study_compute(study_t *study, tw_problem_t *problem)
@@ -154,7 +154,7 @@ void study_free(study_t *study)
 
 const step_time_t *study_time(const study_t *study, size_t n, size_t r, size_t v, size_t s)
 {
-    return &study->time[place_of(study, n, r, v, s)];
+    return &study->time[row_index(study, n, r, v, s)];
 }
 
 double study_speedup(const study_t *study, int ranks, const step_time_t *time)
@@ -330,7 +330,7 @@ static double pays_up_to(const study_t *study, const network_t *network, int ran
 
         one.rate = decade * tenth[k % PER_DECADE];
         while (w < ways(study) &&
-               compute(study, &one, ranks, w / each, w % each, &time[w], &problem) == 0) {
+               step_with(study, &one, ranks, w / each, w % each, &time[w], &problem) == 0) {
             w++;
         }
         if (w == ways(study) && best(study, time) % each < each - 1) {

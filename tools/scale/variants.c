@@ -69,8 +69,8 @@ static int read_per_node(variant_t *variant, const char *text, size_t length, tw
 }
 
 /* Every variant that there is, with every item of a list in turn; how many items go to *items. */
-static int multiply(study_t *study, const char *list, read_item_t *read, size_t *items,
-                    tw_problem_t *problem)
+static int multiply_variants(study_t *study, const char *list, read_item_t *read, size_t *items,
+                             tw_problem_t *problem)
 {
     const size_t had = study->variants;
     variant_t    of[STUDY_VARIANTS];
@@ -114,11 +114,12 @@ int study_variants(study_t *study, const char *schemes, const char *algorithms,
     }
     study->variant[0] = (variant_t){.per_node = 0};
     study->variants   = 1;
-    return multiply(study, schemes != NULL ? schemes : "data", read_scheme, &study->schemes,
-                    problem) != 0 ||
-                   multiply(study, algorithms, read_algorithm, &study->algorithms, problem) != 0
+    return multiply_variants(study, schemes != NULL ? schemes : "data", read_scheme,
+                             &study->schemes, problem) != 0 ||
+                   multiply_variants(study, algorithms, read_algorithm, &study->algorithms,
+                                     problem) != 0
                ? -1
-               : multiply(study, per_node, read_per_node, &study->nodes, problem);
+               : multiply_variants(study, per_node, read_per_node, &study->nodes, problem);
 }
 
 void study_per_node(study_t *study, int ranks)
