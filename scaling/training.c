@@ -33,39 +33,6 @@ typedef struct buckets {
     size_t next;   /* the next tensor that joins others   */
 } buckets_t;
 
-/* ---- schemes ------------------------------------------------------------------------------- */
-
-int scheme_parse(scheme_t *scheme, const char *text, size_t length, tw_problem_t *problem)
-{
-    static const char *const names[] = {"data", "a", "b", "c"};
-    char                     word[WORKLOAD_NAME], *end;
-
-    if (length > 0 && length < sizeof(word)) {
-        memcpy(word, text, length);
-        word[length] = '\0';
-        strcpy(scheme->text, word);
-        for (int k = 0; k < 4; k++) {
-            if (strcmp(word, names[k]) == 0) {
-                scheme->kind  = (scheme_kind_t)k;
-                scheme->group = 0;
-                return 0;
-            }
-        }
-        if (strncmp(word, "group=", 6) == 0 && word[6] >= '1' && word[6] <= '9') {
-            const long group = strtol(word + 6, &end, 10);
-
-            if (*end == '\0' && group <= WORKLOAD_RANKS) {
-                scheme->kind  = SCHEME_GROUP;
-                scheme->group = (int)group;
-                return 0;
-            }
-        }
-    }
-    return tw_problem_set(problem,
-                          "--scheme '%.*s': accepted are data, a, b, c and group=G, G from 1 to %d",
-                          length < 60 ? (int)length : 60, text, WORKLOAD_RANKS);
-}
-
 /* ---- gradients of what every rank has ------------------------------------------------------ */
 
 /* Values of 4 bytes: counts of doubles, two each. */
@@ -192,18 +159,6 @@ static void forward_layers(builder_t *b, size_t layers)
         statistics(b, &b->t->layer[l], 1.0);
         builder_time(b, b->rate * b->t->layer[l].forward);
     }
-}
-
-static void data_parallel(builder_t *b)
-{
-    buckets_t buckets = {.from = b->t->layers};
-
-    owners_create(b, b->t->layers);
-    forward_layers(b, b->t->layers);
-    backward_layers(b, &buckets);
-    finish_gradients(b, &buckets, 0);
-    builder_time(b, b->t->update * owners_part(b));
-    owners_send(b);
 }
 
 /* ---- split layers -------------------------------------------------------------------------- */
@@ -387,25 +342,31 @@ static void run_passes(builder_t *b, const passes_t *passes, const divided_t *di
     }
 }
 
-static void split_layers(builder_t *b, const scheme_t *scheme)
+/* The layers from `from` on are split; none, if that is behind the last. */
+static void put_step(builder_t *b, const scheme_t *scheme, size_t from)
 {
     const training_t *t     = b->t;
-    const double      whole = parameters(t, 0, t->dense), rest = parameters(t, t->dense, t->layers);
-    passes_t          passes = passes_of(b, scheme);
-    divided_t         divided;
-    buckets_t         buckets = {.from = t->dense};
-    size_t            first;
+    const double      whole = parameters(t, 0, from), rest = parameters(t, from, t->layers);
+    buckets_t         buckets = {.from = from};
+    size_t            first   = 0;
+    double            update  = t->update;
 
-    owners_create(b, t->dense);
-    forward_layers(b, t->dense);
-    pass_exchanges(b, &passes);
-    layer_exchanges(b, &passes, &divided);
-    run_passes(b, &passes, &divided);
-    builder_time(b, t->update * rest / (whole + rest) / b->ranks);
-    first = b->work->exchanges;
+    owners_create(b, from);
+    forward_layers(b, from);
+    if (from < t->layers) {
+        passes_t  passes = passes_of(b, scheme);
+        divided_t divided;
+
+        pass_exchanges(b, &passes);
+        layer_exchanges(b, &passes, &divided);
+        run_passes(b, &passes, &divided);
+        builder_time(b, t->update * rest / (whole + rest) / b->ranks);
+        first  = b->work->exchanges;
+        update = t->update * whole / (whole + rest);
+    }
     backward_layers(b, &buckets);
     finish_gradients(b, &buckets, first);
-    builder_time(b, t->update * whole / (whole + rest) * owners_part(b));
+    builder_time(b, update * owners_part(b));
     owners_send(b);
 }
 
@@ -429,11 +390,7 @@ int training_step(const workload_t *of, const scheme_t *scheme, int ranks, doubl
             problem, "--scheme %s: '%s' has no dense layers at its end that could be split",
             scheme->text, of->name);
     }
-    if (scheme->kind == SCHEME_DATA || ranks == 1) {
-        data_parallel(&b);
-    } else {
-        split_layers(&b, scheme);
-    }
+    put_step(&b, scheme, scheme->kind == SCHEME_DATA || ranks == 1 ? t->layers : t->dense);
     owners_destroy(&b);
     if (b.failed) {
         workload_free(work);

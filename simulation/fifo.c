@@ -41,24 +41,18 @@ static post_t *post_of(MPI_Request request)
     return post_at((uint32_t)(intptr_t)request - 1);
 }
 
-/* A message to or from it has been given its time, which the batch waits for. */
-static void batch_known(post_t *post)
+/* The time is known now; its batch waits for those of all. */
+static void complete_post(post_t *post, double when)
 {
     post_batch_t *batch = post->batch;
 
-    if (batch == NULL) {
-        return;
-    }
-    batch->last = fmax(batch->last, post->time);
-    if (--batch->unknown == 0) {
-        event_wake(batch->rank, batch->last);
-    }
-}
-
-static void complete_post(post_t *post, double when)
-{
     post->time = when;
-    batch_known(post);
+    if (batch != NULL) {
+        batch->last = fmax(batch->last, when);
+        if (--batch->unknown == 0) {
+            event_wake(batch->rank, batch->last);
+        }
+    }
 }
 
 static void message_sent(const transfer_t *transfer, double when)
@@ -344,11 +338,10 @@ void world_work(double seconds)
 /* Others of its node may see at once what it does next. */
 void world_code(double seconds)
 {
-    fifo_rank_t *me = &states[event_rank()];
-
-    me->deferred += seconds;
     if (script->per_node > 1) {
-        pass_work(me);
+        world_work(seconds);
+    } else {
+        states[event_rank()].deferred += seconds;
     }
 }
 

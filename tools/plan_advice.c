@@ -66,7 +66,8 @@ static int compute_way(plan_t *plan, size_t scheme, size_t grad, size_t act, pla
     *way        = (plan_choice_t){.scheme = scheme, .grad = grad, .act = act};
     way->memory = memory_of(plan, way);
     study->act  = act < study->specs.count ? tw_codec_spec(study->specs.codec[act]) : "fp32";
-    return study_one(study, 0, 0, scheme, grad, &way->time, problem);
+    return study_step(study, &study->network[0], study->ranks[0], scheme, grad, &way->time,
+                      problem);
 }
 
 /* Not fp32 once more; and activations are not sent, or by a codec without error feedback. */

@@ -31,15 +31,12 @@ static int read_ranks(study_t *study, const char *list, tw_problem_t *problem)
 {
     if (list == NULL && study->work.fixed) {
         study->ranks[study->sizes++] = study->work.ranks;
-        return 0;
-    }
-    if (list == NULL) {
+    } else if (list == NULL) {
         for (int n = 2; n <= (study->simulate ? 64 : 1024); n *= 2) {
             study->ranks[study->sizes++] = n;
         }
-        return 0;
     }
-    for (const char *at = list;; at++) {
+    for (const char *at = list; at != NULL;) {
         char      *end;
         const long n = strtol(at, &end, 10);
 
@@ -53,10 +50,7 @@ static int read_ranks(study_t *study, const char *list, tw_problem_t *problem)
                 list, STUDY_RANKS, WORKLOAD_RANKS);
         }
         study->ranks[study->sizes++] = (int)n;
-        at                           = end;
-        if (*at == '\0') {
-            break;
-        }
+        at                           = *end == ',' ? end + 1 : NULL;
     }
     if (study->work.fixed && (study->sizes != 1 || study->ranks[0] != study->work.ranks)) {
         return tw_problem_set(problem, "--ranks: this job runs on its %d ranks only",
@@ -67,7 +61,7 @@ static int read_ranks(study_t *study, const char *list, tw_problem_t *problem)
 
 static int read_networks(study_t *study, const char *list, tw_problem_t *problem)
 {
-    for (const char *at = list;; at++) {
+    for (const char *at = list; at != NULL;) {
         const size_t length = strcspn(at, ",");
 
         if (study->networks == STUDY_NETWORKS) {
@@ -82,11 +76,9 @@ static int read_networks(study_t *study, const char *list, tw_problem_t *problem
                 &study->network[study->networks++], at, length, problem) != 0) {
             return -1;
         }
-        at += length;
-        if (*at == '\0') {
-            return 0;
-        }
+        at = at[length] == ',' ? at + length + 1 : NULL;
     }
+    return 0;
 }
 
 /* Links and codecs of a calibration. */
@@ -145,11 +137,10 @@ static int read_codec(tw_context_t *ctx, const char *what, const char *spec,
         return tw_problem_set(problem, "%s '%.80s': it chooses a codec; name the one to use", what,
                               spec);
     }
-    if (length >= TW_FACTS_SPEC) {
-        tw_problem_set(problem, "%s '%.80s': up to %d characters are possible here", what, spec,
-                       TW_FACTS_SPEC - 1);
-    }
-    return length < TW_FACTS_SPEC ? 0 : -1;
+    return length < TW_FACTS_SPEC
+               ? 0
+               : tw_problem_set(problem, "%s '%.80s': up to %d characters are possible here", what,
+                                spec, TW_FACTS_SPEC - 1);
 }
 
 /* The codec of activations: one, which needs no error feedback. */
@@ -387,20 +378,17 @@ int scale_main(job_t *job, int argc, char **argv)
         } else if (read_copies(&study, ctx, &problem) != 0) {
             job_complain(job, "scale: %s: %s", path, problem.text);
             code = EXIT_FAILED;
-            study_free(&study);
+        } else if (read_ranks(&study, a.ranks, &problem) != 0 ||
+                   study_variants(&study, a.scheme, a.algorithm, a.per_node, &problem) != 0 ||
+                   read_act(&study, &a, ctx, &problem) != 0 ||
+                   read_weights(&study, &a, ctx, &problem) != 0 ||
+                   complete_facts(&study, &a, ctx, &problem) != 0 ||
+                   study_compute(&study, &problem) != 0) {
+            job_complain(job, "scale: %s", problem.text);
         } else {
-            if (read_ranks(&study, a.ranks, &problem) != 0 ||
-                study_variants(&study, a.scheme, a.algorithm, a.per_node, &problem) != 0 ||
-                read_act(&study, &a, ctx, &problem) != 0 ||
-                read_weights(&study, &a, ctx, &problem) != 0 ||
-                complete_facts(&study, &a, ctx, &problem) != 0 ||
-                study_compute(&study, &problem) != 0) {
-                job_complain(job, "scale: %s", problem.text);
-            } else {
-                code = run_study(&study, &a);
-            }
-            study_free(&study);
+            code = run_study(&study, &a);
         }
+        study_free(&study);
         specs_destroy(&study.specs);
     }
     tw_context_destroy(ctx);

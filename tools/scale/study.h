@@ -62,9 +62,13 @@ void study_per_node(study_t *study, int ranks);
 /** Lines that say what of a step the table does not tell. */
 void study_unmodelled(const study_t *study);
 
-/** One row anew. @return as above. */
-int study_one(const study_t *study, size_t n, size_t r, size_t v, size_t s, step_time_t *time,
-              tw_problem_t *problem);
+/** A step by the places of variant and codec (specs.count: fp32) on any network and number of
+ * ranks. @return as above. */
+int study_step(const study_t *study, const network_t *network, int ranks, size_t v, size_t s,
+               step_time_t *time, tw_problem_t *problem);
+
+/** Ways of a step: variants, and for each the codecs and fp32. */
+size_t study_ways(const study_t *study);
 
 /** Every row, and fp32 beside the codecs; needs all of the above but alone and time. @return 0, or
  * -1 with the problem set. */
