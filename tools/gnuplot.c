@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "command/file.h"
 #include "tools/gnuplot.h"
 #include "tools/program.h"
 #include "tools/report.h"
@@ -80,48 +81,24 @@ static int run_gnuplot(FILE *script, FILE *drawing)
                : -1;
 }
 
-/* 0, or errno. */
-static int copy_to(const char *path, FILE *drawing)
-{
-    FILE  *file = fopen(path, "w");
-    char   part[4096];
-    size_t got;
-    int    error = 0;
-
-    if (file == NULL) {
-        return errno;
-    }
-    rewind(drawing);
-    while ((got = fread(part, 1, sizeof(part), drawing)) > 0) {
-        if (fwrite(part, 1, got, file) != got) {
-            error = errno;
-            break;
-        }
-    }
-    return fclose(file) != 0 || error != 0 ? (error != 0 ? error : errno) : 0;
-}
-
 int gnuplot_draw(const job_t *job, const char *path, FILE *script)
 {
-    FILE *drawing = tmpfile();
-    int   well    = drawing != NULL && script != NULL && fflush(script) == 0 &&
-               fseek(script, 0, SEEK_SET) == 0 && run_gnuplot(script, drawing) == 0;
+    tw_problem_t problem = {.set = 0};
+    tw_file_t    file;
+    int          status = tw_file_begin(&file, "--plot", path, &problem);
 
-    if (!well) {
-        job_complain(job, "--plot %s: gnuplot failed", path);
-    } else {
-        const int error = copy_to(path, drawing);
-
-        if (error != 0) {
-            job_complain(job, "--plot %s: cannot be written: %s", path, strerror(error));
-            well = 0;
-        }
+    if (status == 0 && (script == NULL || fflush(script) != 0 || fseek(script, 0, SEEK_SET) != 0 ||
+                        run_gnuplot(script, file.stream) != 0)) {
+        tw_file_drop(&file);
+        status = tw_problem_set(&problem, "--plot %s: gnuplot failed", path);
+    } else if (status == 0) {
+        status = tw_file_end(&file, "--plot", &problem);
     }
-    if (drawing != NULL) {
-        fclose(drawing);
+    if (status != 0) {
+        job_complain(job, "%s", problem.text);
     }
     if (script != NULL) {
         fclose(script);
     }
-    return well ? 0 : -1;
+    return status;
 }
