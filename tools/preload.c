@@ -47,31 +47,6 @@ family_t preload_choose(const program_t *program)
     return launcher != FAMILY_UNKNOWN ? launcher : FAMILY_BUILT_WITH;
 }
 
-/* The folder lib beside the one that this executable is in; "" if that cannot be said. */
-static void neighbour_folder(char *folder, size_t size)
-{
-    char    path[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
-
-    folder[0] = '\0';
-    if (length <= 0) {
-        return;
-    }
-    path[length] = '\0';
-    for (int i = 0; i < 2; i++) { /* bin/thinwire */
-        char *slash = strrchr(path, '/');
-
-        if (slash == NULL) {
-            return;
-        }
-        *slash = '\0';
-    }
-    length = snprintf(folder, size, "%s/lib", path);
-    if (length < 0 || (size_t)length >= size) {
-        folder[0] = '\0';
-    }
-}
-
 static int is_present(const char *folder, family_t family, char *path, size_t size)
 {
     const int n = snprintf(path, size, "%s/" PRELOAD "%s.so", folder, preload_names[family]);
@@ -84,7 +59,7 @@ int preload_find(family_t family, char *path, size_t size, char *why, size_t why
     char folder[PATH_MAX];
     char other[PATH_MAX];
 
-    neighbour_folder(folder, sizeof(folder));
+    program_beside("lib", folder, sizeof(folder));
     if (is_present(folder, family, path, size) || is_present(TW_LIBDIR, family, path, size)) {
         return 0;
     }

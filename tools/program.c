@@ -70,6 +70,30 @@ int program_find(const char *name, char *path, size_t size)
     return result;
 }
 
+int program_beside(const char *name, char *folder, size_t size)
+{
+    char          path[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    char         *slash  = path;
+    int           n      = -1;
+
+    path[length > 0 ? length : 0] = '\0';
+    for (int i = 0; i < 2 && slash != NULL; i++) { /* bin/thinwire */
+        slash = strrchr(path, '/');
+        if (slash != NULL) {
+            *slash = '\0';
+        }
+    }
+    if (slash != NULL) {
+        n = snprintf(folder, size, "%s/%s", path, name);
+    }
+    if (n < 0 || (size_t)n >= size) {
+        folder[0] = '\0';
+        return -1;
+    }
+    return 0;
+}
+
 static int read_at(int fd, void *to, size_t size, uint64_t offset)
 {
     return offset <= INT64_MAX && pread(fd, to, size, (off_t)offset) == (ssize_t)size ? 0 : -1;

@@ -19,6 +19,10 @@ typedef struct program {
  * path is set on 0. */
 int program_find(const char *name, char *path, size_t size);
 
+/* The folder of that name beside the one that this executable is in: "lib" of PREFIX/bin/thinwire
+ * is PREFIX/lib. @return 0, or -1 and "": that cannot be said. */
+int program_beside(const char *name, char *folder, size_t size);
+
 /* What the ELF header and the dynamic section say; a script or a damaged file says nothing. */
 program_t program_look(const char *path);
 

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tools/program.h"
 #include "tools/scale/child.h"
 
 #define COMPLAINT "thinwire-player: "
@@ -84,20 +86,14 @@ int child_run(char *const argv[], void (*line)(void *context, const char *text),
 
 int child_find(const char *name, char *path, size_t size)
 {
-    const ssize_t length = readlink("/proc/self/exe", path, size - 1);
+    char folder[PATH_MAX];
+    int  n = -1;
 
-    if (length > 0) {
-        char *slash;
-
-        path[length] = '\0';
-        slash        = strrchr(path, '/');
-        if (slash != NULL) {
-            snprintf(slash, size - (size_t)(slash - path), "/../libexec/thinwire/%s", name);
-            if (access(path, R_OK) == 0) {
-                return 0;
-            }
-        }
+    if (program_beside("libexec/thinwire", folder, sizeof(folder)) == 0) {
+        n = snprintf(path, size, "%s/%s", folder, name);
     }
-    snprintf(path, size, "%s/%s", TW_PLAYERS, name);
+    if (n < 0 || access(path, R_OK) != 0) {
+        snprintf(path, size, "%s/%s", TW_PLAYERS, name);
+    }
     return access(path, R_OK);
 }
