@@ -15,36 +15,26 @@
 #include "scaling/job_text.h"
 
 /* KEYS_MOST: in a group; libconfig looks at all of them for each that is added. */
-enum { FIRST_ROOM = 1 << 16, TEXT_MOST = 64 << 20, KEYS_MOST = 64, DEEP = 64 };
+enum { TEXT_MOST = 64 << 20, KEYS_MOST = 64, DEEP = 64 };
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
 /* All of a file, a NUL behind it; else NULL and errno, EFBIG where there is more. */
 static char *read_file(FILE *file, size_t *length)
 {
-    size_t room = FIRST_ROOM, n = 0, got = 1;
-    char  *text = malloc(room), *more;
-    int    error;
+    char *text = malloc(TEXT_MOST + 2);
+    int   error;
 
-    errno = 0;
-    while (text != NULL && got > 0 && n <= TEXT_MOST) {
-        if (n + 1 == room) {
-            more = realloc(text, 2 * room);
-            if (more == NULL) {
-                break;
-            }
-            text = more;
-            room *= 2;
-        }
-        got = fread(text + n, 1, room - n - 1, file);
-        n += got;
+    if (text == NULL) {
+        return NULL;
     }
-    if (text != NULL && !ferror(file) && feof(file) && n <= TEXT_MOST) {
-        text[n] = '\0';
-        *length = n;
+    errno   = 0;
+    *length = fread(text, 1, TEXT_MOST + 1, file);
+    if (!ferror(file) && *length <= TEXT_MOST) {
+        text[*length] = '\0';
         return text;
     }
-    error = n > TEXT_MOST ? EFBIG : errno != 0 ? errno : EIO;
+    error = *length > TEXT_MOST ? EFBIG : errno != 0 ? errno : EIO;
     free(text);
     errno = error;
     return NULL;

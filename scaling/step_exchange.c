@@ -84,24 +84,6 @@ static int is_left(const exchange_t *x, const step_case_t *how)
 }
 
 static int exchange_as(const exchange_t *x, const step_case_t *how, step_exchange_t *found,
-                       tw_problem_t *problem);
-
-/* Doubles for which the codec has no form stay as they are, or become floats where that is asked
- * for. */
-int step_exchange(const exchange_t *x, const step_case_t *how, step_exchange_t *found,
-                  tw_problem_t *problem)
-{
-    exchange_t narrow = *x;
-
-    if (!is_narrow(x) && x->native && how->narrow && !is_left(x, how) &&
-        tw_facts_codec(how->facts, how->spec, x->dtype) == NULL &&
-        tw_facts_codec(how->facts, how->spec, TW_F32) != NULL) {
-        narrow.dtype = TW_F32;
-    }
-    return exchange_as(&narrow, how, found, problem);
-}
-
-static int exchange_as(const exchange_t *x, const step_case_t *how, step_exchange_t *found,
                        tw_problem_t *problem)
 {
     const int own =
@@ -135,6 +117,21 @@ static int exchange_as(const exchange_t *x, const step_case_t *how, step_exchang
                               how->algorithm != NULL ? how->algorithm : "", facts.ranks);
     }
     return 0;
+}
+
+/* Doubles for which the codec has no form stay as they are, or become floats where that is asked
+ * for. */
+int step_exchange(const exchange_t *x, const step_case_t *how, step_exchange_t *found,
+                  tw_problem_t *problem)
+{
+    exchange_t narrow = *x;
+
+    if (!is_narrow(x) && x->native && how->narrow && !is_left(x, how) &&
+        tw_facts_codec(how->facts, how->spec, x->dtype) == NULL &&
+        tw_facts_codec(how->facts, how->spec, TW_F32) != NULL) {
+        narrow.dtype = TW_F32;
+    }
+    return exchange_as(&narrow, how, found, problem);
 }
 
 /* Seconds in which the links carry so many bytes of every rank. */

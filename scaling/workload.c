@@ -151,7 +151,7 @@ static int read_threshold(parser_t *p, const config_setting_t *at)
     return 0;
 }
 
-static int read_workload(parser_t *p, const config_setting_t *root)
+static int read_workload(parser_t *p, const config_setting_t *root, void *into)
 {
     const config_setting_t *name     = config_setting_get_member(root, "name"),
                            *ranks    = config_setting_get_member(root, "ranks"),
@@ -163,6 +163,7 @@ static int read_workload(parser_t *p, const config_setting_t *root)
                            *training = config_setting_get_member(root, "training");
     double number_of                 = 0.0;
 
+    p->work = into;
     if (job_only(p, root,
                  "name, ranks, fixed_ranks, processor, codec_rate, threshold, step, training") !=
         0) {
@@ -194,16 +195,10 @@ static int read_workload(parser_t *p, const config_setting_t *root)
     return p->work->items > 0 ? 0 : job_wrong(p, step, "step: it is empty");
 }
 
-static int read_root(parser_t *p, const config_setting_t *root, void *into)
-{
-    p->work = into;
-    return read_workload(p, root);
-}
-
 int workload_read(workload_t *work, const char *path, tw_problem_t *problem)
 {
     *work = (workload_t){.ranks = 0};
-    if (parse_file(path, read_root, work, problem) != 0) {
+    if (parse_file(path, read_workload, work, problem) != 0) {
         workload_free(work);
         return -1;
     }

@@ -221,45 +221,6 @@ static int read_messages(parser_t *p, const config_setting_t *group, exchange_t 
                          : job_wrong(p, group, "messages: they need a count");
 }
 
-static int read_named(parser_t *p, const config_setting_t *group, const config_setting_t *what,
-                      exchange_t *x);
-
-/* { start = OPERATION; ... } or { call = OPERATION; ... }, which has a name of its own if none. */
-int job_exchange(parser_t *p, const config_setting_t *group, const config_setting_t *what)
-{
-    const config_setting_t *name   = config_setting_get_member(group, "name"),
-                           *count  = config_setting_get_member(group, "count"),
-                           *type   = config_setting_get_member(group, "type"),
-                           *class  = config_setting_get_member(group, "class"),
-                           *scales = config_setting_get_member(group, "scales");
-    const int   calls              = strcmp(config_setting_name(what), "call") == 0;
-    const char *value              = config_setting_get_string(what);
-    exchange_t  x                  = {.part = 1.0};
-
-    if (value != NULL && strcmp(value, "messages") == 0) {
-        if (read_messages(p, group, &x) == 0 && read_named(p, group, what, &x) == 0) {
-            return 0;
-        }
-        free(x.to);
-        return -1;
-    }
-    if (job_only(p, group,
-                 calls ? "call, name, count, type, class, scales, ranks, stride"
-                       : "start, name, count, type, class, scales, ranks, stride") != 0 ||
-        read_part(p, group, &x) != 0 || read_operation(p, what, &x.operation) != 0 ||
-        (type != NULL && read_type(p, type, &x) != 0) ||
-        (class != NULL && job_word(p, class, x.class) != 0) ||
-        (scales != NULL && job_flag(p, scales, &x.scales) != 0)) {
-        return -1;
-    }
-    if (count == NULL || (name == NULL && !calls)) {
-        return job_wrong(p, group, "%s: it needs a count%s", config_setting_name(what),
-                         calls ? "" : " and a name, which a wait tells");
-    }
-    return job_number(p, count, 0.0, COUNT_MOST, &x.count) != 0 ? -1
-                                                                : read_named(p, group, what, &x);
-}
-
 /* Which goes into the workload, with what belongs to it. */
 static int read_named(parser_t *p, const config_setting_t *group, const config_setting_t *what,
                       exchange_t *made)
@@ -305,4 +266,40 @@ static int read_named(parser_t *p, const config_setting_t *group, const config_s
         return -1;
     }
     return calls ? job_add_item(p, group, (item_t){.kind = ITEM_WAIT, .exchange = index}) : 0;
+}
+
+/* { start = OPERATION; ... } or { call = OPERATION; ... }, which has a name of its own if none. */
+int job_exchange(parser_t *p, const config_setting_t *group, const config_setting_t *what)
+{
+    const config_setting_t *name   = config_setting_get_member(group, "name"),
+                           *count  = config_setting_get_member(group, "count"),
+                           *type   = config_setting_get_member(group, "type"),
+                           *class  = config_setting_get_member(group, "class"),
+                           *scales = config_setting_get_member(group, "scales");
+    const int   calls              = strcmp(config_setting_name(what), "call") == 0;
+    const char *value              = config_setting_get_string(what);
+    exchange_t  x                  = {.part = 1.0};
+
+    if (value != NULL && strcmp(value, "messages") == 0) {
+        if (read_messages(p, group, &x) == 0 && read_named(p, group, what, &x) == 0) {
+            return 0;
+        }
+        free(x.to);
+        return -1;
+    }
+    if (job_only(p, group,
+                 calls ? "call, name, count, type, class, scales, ranks, stride"
+                       : "start, name, count, type, class, scales, ranks, stride") != 0 ||
+        read_part(p, group, &x) != 0 || read_operation(p, what, &x.operation) != 0 ||
+        (type != NULL && read_type(p, type, &x) != 0) ||
+        (class != NULL && job_word(p, class, x.class) != 0) ||
+        (scales != NULL && job_flag(p, scales, &x.scales) != 0)) {
+        return -1;
+    }
+    if (count == NULL || (name == NULL && !calls)) {
+        return job_wrong(p, group, "%s: it needs a count%s", config_setting_name(what),
+                         calls ? "" : " and a name, which a wait tells");
+    }
+    return job_number(p, count, 0.0, COUNT_MOST, &x.count) != 0 ? -1
+                                                                : read_named(p, group, what, &x);
 }
