@@ -20,9 +20,11 @@
 
 enum { STEPS = 3, ROOT = 0 };
 
+enum { TIME, COMPUTE, CODEC, BYTES, MESSAGES, SUMS };
+
 /* Seconds and bytes so far, with those of rounds that were not played. */
 typedef struct play_sums {
-    double time, compute, codec, bytes, messages;
+    double of[SUMS];
 } play_sums_t;
 
 /* Operations of one name that were started and not waited for. */
@@ -184,20 +186,18 @@ static play_sums_t sums_of(const player_t *p)
 
     world_work(0.0); /* what was put off */
     tw_comm_stats(p->comm, &stats);
-    return (play_sums_t){.time     = world_now() + p->extra.time,
-                         .compute  = p->compute + p->extra.compute,
-                         .codec    = codec_seconds(p->rank) + p->extra.codec,
-                         .bytes    = (double)stats.bytes_sent + p->extra.bytes,
-                         .messages = (double)stats.messages_sent + p->extra.messages};
+    return (play_sums_t){{[TIME]     = world_now() + p->extra.of[TIME],
+                          [COMPUTE]  = p->compute + p->extra.of[COMPUTE],
+                          [CODEC]    = codec_seconds(p->rank) + p->extra.of[CODEC],
+                          [BYTES]    = (double)stats.bytes_sent + p->extra.of[BYTES],
+                          [MESSAGES] = (double)stats.messages_sent + p->extra.of[MESSAGES]}};
 }
 
 static void add_sums(play_sums_t *sum, const play_sums_t *from, const play_sums_t *to, double times)
 {
-    sum->time += times * (to->time - from->time);
-    sum->compute += times * (to->compute - from->compute);
-    sum->codec += times * (to->codec - from->codec);
-    sum->bytes += times * (to->bytes - from->bytes);
-    sum->messages += times * (to->messages - from->messages);
+    for (int k = 0; k < SUMS; k++) {
+        sum->of[k] += times * (to->of[k] - from->of[k]);
+    }
 }
 
 static void play_items(player_t *p, size_t from, size_t end, int depth);
@@ -310,19 +310,20 @@ void play_open(const script_t *given)
 
 void play_print(void)
 {
-    play_sums_t last = {.time = 0.0}, step = {.time = 0.0};
+    play_sums_t step = {{0.0}};
+    double      last = 0.0;
 
     for (int r = 0; r < script->ranks; r++) {
         const play_sums_t *from = &ends[r * STEPS + STEPS - 2], *to = from + 1;
 
-        last.time     = fmax(last.time, from->time);
-        step.time     = fmax(step.time, to->time);
-        step.compute  = fmax(step.compute, to->compute - from->compute);
-        step.codec    = fmax(step.codec, to->codec - from->codec);
-        step.bytes    = fmax(step.bytes, to->bytes - from->bytes);
-        step.messages = fmax(step.messages, to->messages - from->messages);
+        last          = fmax(last, from->of[TIME]);
+        step.of[TIME] = fmax(step.of[TIME], to->of[TIME]);
+        for (int k = TIME + 1; k < SUMS; k++) {
+            step.of[k] = fmax(step.of[k], to->of[k] - from->of[k]);
+        }
     }
-    step.time -= last.time;
-    printf(SCRIPT_RESULT_LINE, step.time, step.compute, fmax(0.0, step.time - step.compute),
-           step.codec, step.bytes, step.messages);
+    step.of[TIME] -= last;
+    printf(SCRIPT_RESULT_LINE, step.of[TIME], step.of[COMPUTE],
+           fmax(0.0, step.of[TIME] - step.of[COMPUTE]), step.of[CODEC], step.of[BYTES],
+           step.of[MESSAGES]);
 }
