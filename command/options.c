@@ -85,35 +85,32 @@ static options_result_t bad_option(const command_t *command, const char *text, s
     return OPTIONS_BAD;
 }
 
-static options_result_t store_size(const option_t *option, const char *text, char *why,
-                                   size_t why_size)
+static options_result_t store_bytes(const option_t *option, const char *text, char *why,
+                                    size_t why_size)
 {
-    size_t bytes = 0;
+    const int floats = option->type == OPTION_SIZE;
+    size_t    bytes  = 0;
 
-    if (!tw_text_bytes(text, &bytes) || bytes == 0 || bytes % 4 != 0) {
+    if (tw_text_bytes(text, &bytes) &&
+        (floats ? bytes > 0 && bytes % 4 == 0 : bytes >= option->least && bytes <= option->most)) {
+        if (floats) {
+            *(size_t *)option->value = bytes;
+        } else {
+            *(uint64_t *)option->value = bytes;
+        }
+        return OPTIONS_OK;
+    }
+    if (floats) {
         snprintf(why, why_size,
                  "%s '%.40s': not a size; accepted: bytes of float32, a multiple of 4, such as 4, "
                  "64k, 16M, 1G",
                  option->name, text);
-        return OPTIONS_BAD;
-    }
-    *(size_t *)option->value = bytes;
-    return OPTIONS_OK;
-}
-
-static options_result_t store_bytes(const option_t *option, const char *text, char *why,
-                                    size_t why_size)
-{
-    size_t bytes = 0;
-
-    if (!tw_text_bytes(text, &bytes) || bytes < option->least || bytes > option->most) {
+    } else {
         snprintf(why, why_size,
                  "%s '%.40s': accepted: bytes, %" PRIu64 " to %" PRIu64 ", such as 4096, 64k, 16M",
                  option->name, text, option->least, option->most);
-        return OPTIONS_BAD;
     }
-    *(uint64_t *)option->value = bytes;
-    return OPTIONS_OK;
+    return OPTIONS_BAD;
 }
 
 static options_result_t store_whole(const option_t *option, const char *text, char *why,
@@ -141,7 +138,6 @@ static options_result_t store_value(const option_t *option, const char *text, ch
 
     switch (option->type) {
     case OPTION_SIZE:
-        return store_size(option, text, why, why_size);
     case OPTION_BYTES:
         return store_bytes(option, text, why, why_size);
     case OPTION_COUNT:

@@ -266,8 +266,7 @@ static int run_job(const operation_t *operation, const job_t *job, const collect
 {
     static specs_t specs;
     report_t       report;
-    tw_comm_t     *comm;
-    tw_status_t    status;
+    tw_comm_t     *comm = NULL;
     tw_context_t  *ctx  = job_context(job);
     int            code = EXIT_FAILED;
 
@@ -275,23 +274,17 @@ static int run_job(const operation_t *operation, const job_t *job, const collect
         return EXIT_FAILED;
     }
     if (specs_create(&specs, job, ctx, a->codecs != NULL ? a->codecs : DEFAULT_CODECS) != 0) {
-        code = EXIT_USAGE;
-        goto destroy_context;
+        tw_context_destroy(ctx);
+        return EXIT_USAGE;
     }
-    if (report_begin(&report, job, a->json) != 0) {
-        goto destroy_specs;
+    if (report_begin(&report, job, a->json) == 0) { /* tw_comm_create() logs its own cause */
+        const int well = tw_comm_create(ctx, MPI_COMM_WORLD, &comm) == TW_OK &&
+                         run_bench_collective(operation, job, ctx, comm, &specs, a, &report) == 0;
+
+        code = report_end(&report, job, well);
+        tw_comm_destroy(comm);
     }
-    status = tw_comm_create(ctx, MPI_COMM_WORLD, &comm); /* logs its own cause */
-    if (status != TW_OK) {
-        report_end(&report, job, 0);
-        goto destroy_specs;
-    }
-    code = report_end(&report, job,
-                      run_bench_collective(operation, job, ctx, comm, &specs, a, &report) == 0);
-    tw_comm_destroy(comm);
-destroy_specs:
     specs_destroy(&specs);
-destroy_context:
     tw_context_destroy(ctx);
     return code;
 }

@@ -31,13 +31,6 @@ static tw_status_t make_plan(const operation_t *operation, const bench_call_t *x
     return tw_alltoall_init(x->comm, x->send, x->recv, x->count, how, plan_p);
 }
 
-static tw_operation_t model_operation(const operation_t *operation)
-{
-    return operation == &operation_allreduce ? TW_OPERATION_ALLREDUCE
-           : operation == &operation_bcast   ? TW_OPERATION_BCAST
-                                             : TW_OPERATION_ALLTOALL;
-}
-
 typedef struct predicted {
     char   algorithm[32], spec[96];
     double seconds; /* 0: the model does not know this */
@@ -62,8 +55,7 @@ static tw_status_t predict(const operation_t *operation, const bench_call_t *x, 
         tw_request_free(&plan);
     }
     if (tw_codec_create(ctx, p->spec, TW_F32, &codec, NULL, 0) == TW_OK) {
-        tw_comm_predict(x->comm, model_operation(operation), x->count, codec, p->algorithm,
-                        &p->seconds);
+        tw_comm_predict(x->comm, operation->kind, x->count, codec, p->algorithm, &p->seconds);
     }
     tw_codec_destroy(codec);
     return TW_OK;

@@ -36,9 +36,8 @@ static int allreduce_exact(const bench_call_t *x, size_t first, size_t n, double
 
 const operation_t operation_allreduce = {.name     = "allreduce",
                                          .mpi_name = "MPI_Allreduce",
-                                         .per_rank = 0,
+                                         .kind     = TW_OPERATION_ALLREDUCE,
                                          .same     = 1,
-                                         .flags    = 0,
                                          .native   = allreduce_native,
                                          .thinwire = allreduce_thinwire,
                                          .exact    = allreduce_exact};
@@ -70,7 +69,7 @@ static int bcast_exact(const bench_call_t *x, size_t first, size_t n, double *ex
 
 const operation_t operation_bcast = {.name     = "bcast",
                                      .mpi_name = "MPI_Bcast",
-                                     .per_rank = 0,
+                                     .kind     = TW_OPERATION_BCAST,
                                      .same     = 1,
                                      .flags    = TW_BCAST_SAME,
                                      .native   = bcast_native,
@@ -120,9 +119,8 @@ static int alltoall_exact(const bench_call_t *x, size_t first, size_t n, double 
 
 const operation_t operation_alltoall = {.name     = "alltoall",
                                         .mpi_name = "MPI_Alltoall",
+                                        .kind     = TW_OPERATION_ALLTOALL,
                                         .per_rank = 1,
-                                        .same     = 0,
-                                        .flags    = 0,
                                         .native   = alltoall_native,
                                         .thinwire = alltoall_thinwire,
                                         .exact    = alltoall_exact};

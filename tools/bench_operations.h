@@ -18,11 +18,12 @@ typedef struct bench_call {
 } bench_call_t;
 
 typedef struct operation {
-    const char *name;
-    const char *mpi_name;
-    int         per_rank; /* buffers hold count values for each rank                           */
-    int         same;     /* the result is to be the same on all ranks                         */
-    unsigned    flags;    /* of tw_how_t in the check                                          */
+    const char    *name;
+    const char    *mpi_name;
+    tw_operation_t kind;
+    int            per_rank; /* buffers hold count values for each rank                           */
+    int            same;     /* the result is to be the same on all ranks                         */
+    unsigned       flags;    /* of tw_how_t in the check                                          */
     int (*native)(const bench_call_t *x); /* an MPI status            */
     tw_status_t (*thinwire)(const bench_call_t *x, const tw_how_t *how);
     /* exact[0..n) becomes the exact result of values [first, first + n) of recv. Collective;

@@ -252,23 +252,18 @@ static int run_calibration(const job_t *job, tw_comm_t *comm, const calibrate_ar
 static int run_job(const job_t *job, const calibrate_arguments_t *a)
 {
     report_t      report;
-    tw_comm_t    *comm;
+    tw_comm_t    *comm = NULL;
     tw_context_t *ctx  = job_context(job);
     int           code = EXIT_FAILED;
 
-    if (ctx == NULL) {
-        return EXIT_FAILED;
+    if (ctx != NULL && report_try(job, "--output", a->output) == 0 &&
+        report_begin(&report, job, a->json) == 0) { /* tw_comm_create() logs its own cause */
+        const int well = tw_comm_create(ctx, MPI_COMM_WORLD, &comm) == TW_OK &&
+                         run_calibration(job, comm, a, &report) == 0;
+
+        code = report_end(&report, job, well);
+        tw_comm_destroy(comm);
     }
-    if (report_try(job, "--output", a->output) != 0 || report_begin(&report, job, a->json) != 0) {
-        goto destroy_context;
-    }
-    if (tw_comm_create(ctx, MPI_COMM_WORLD, &comm) != TW_OK) { /* logs its own cause */
-        report_end(&report, job, 0);
-        goto destroy_context;
-    }
-    code = report_end(&report, job, run_calibration(job, comm, a, &report) == 0);
-    tw_comm_destroy(comm);
-destroy_context:
     tw_context_destroy(ctx);
     return code;
 }

@@ -18,51 +18,50 @@ enum { VALUES = 16384, TURNS = 9, ROUNDS = 8 };
 /* Of a codec without a bound, or with a wide one: the most that facts hold. */
 #define NO_BOUND 1e6
 
-typedef struct codec_arrays {
-    double *numbers;
-    void   *values; /* these, of the codec's type */
-    void   *sums, *codes;
-} codec_arrays_t;
+/* values: the numbers, of the codec's type. */
+static struct {
+    double numbers[VALUES];
+    _Alignas(64) unsigned char values[VALUES * sizeof(double)], sums[VALUES * sizeof(double)],
+        codes[2 * VALUES * sizeof(double)];
+} arrays;
 
 typedef enum codec_work { WORK_ENCODE, WORK_DECODE, WORK_ADD } codec_work_t;
 
-static void work_once(codec_work_t work, const tw_codec_t *codec, const codec_arrays_t *a, size_t n)
+static void work_once(codec_work_t work, const tw_codec_t *codec, size_t n)
 {
     static const tw_exec_t one = {.threads = 1};
 
     switch (work) {
     case WORK_ENCODE:
-        tw_codec_encode(codec, &one, a->values, n, a->codes);
+        tw_codec_encode(codec, &one, arrays.values, n, arrays.codes);
         break;
     case WORK_DECODE:
-        tw_codec_decode(codec, &one, a->codes, n, a->sums);
+        tw_codec_decode(codec, &one, arrays.codes, n, arrays.sums);
         break;
     case WORK_ADD:
-        tw_codec_decode_add(codec, &one, a->codes, n, a->sums);
+        tw_codec_decode_add(codec, &one, arrays.codes, n, arrays.sums);
         break;
     }
 }
 
 /* Seconds of one call with n values. */
-static double work_seconds(codec_work_t work, const tw_codec_t *codec, const codec_arrays_t *a,
-                           size_t n)
+static double work_seconds(codec_work_t work, const tw_codec_t *codec, size_t n)
 {
     double taken[TURNS];
 
-    work_once(work, codec, a, n);
+    work_once(work, codec, n);
     for (int k = 0; k < TURNS; k++) {
         const double start = measure_now();
 
         for (int round = 0; round < ROUNDS; round++) {
-            work_once(work, codec, a, n);
+            work_once(work, codec, n);
         }
         taken[k] = (measure_now() - start) / ROUNDS;
     }
     return measure_median(taken, TURNS);
 }
 
-static void measure_codec(const tw_codec_t *codec, tw_dtype_t dtype, const codec_arrays_t *a,
-                          tw_codec_facts_t *facts)
+static void measure_codec(const tw_codec_t *codec, tw_dtype_t dtype, tw_codec_facts_t *facts)
 {
     tw_codec_traits_t traits;
     size_t            bytes = 0;
@@ -75,10 +74,10 @@ static void measure_codec(const tw_codec_t *codec, tw_dtype_t dtype, const codec
                            .block      = tw_codec_block(codec),
                            .max_error  = traits.max_error < NO_BOUND ? traits.max_error : NO_BOUND,
                            .feedback   = traits.feedback,
-                           .encode     = work_seconds(WORK_ENCODE, codec, a, VALUES) / VALUES,
-                           .decode     = work_seconds(WORK_DECODE, codec, a, VALUES) / VALUES,
-                           .decode_add = work_seconds(WORK_ADD, codec, a, VALUES) / VALUES,
-                           .call       = work_seconds(WORK_DECODE, codec, a, 1)};
+                           .encode     = work_seconds(WORK_ENCODE, codec, VALUES) / VALUES,
+                           .decode     = work_seconds(WORK_DECODE, codec, VALUES) / VALUES,
+                           .decode_add = work_seconds(WORK_ADD, codec, VALUES) / VALUES,
+                           .call       = work_seconds(WORK_DECODE, codec, 1)};
     snprintf(facts->spec, sizeof(facts->spec), "%s", tw_codec_spec(codec));
     if (traits.identity) { /* moves from buffer to buffer */
         facts->encode = facts->decode = 0.0;
@@ -86,8 +85,7 @@ static void measure_codec(const tw_codec_t *codec, tw_dtype_t dtype, const codec
 }
 
 /* A row for each element type that the codec takes. */
-static int add_codec(const char *spec, tw_context_t *ctx, codec_arrays_t *a, tw_facts_t *facts,
-                     tw_problem_t *problem)
+static int add_codec(const char *spec, tw_context_t *ctx, tw_facts_t *facts, tw_problem_t *problem)
 {
     for (size_t t = 0; t < TW_DTYPE_ROWS; t++) {
         const tw_dtype_t dtype = tw_dtypes[t];
@@ -111,8 +109,8 @@ static int add_codec(const char *spec, tw_context_t *ctx, codec_arrays_t *a, tw_
             return tw_problem_set(problem, "--codec: up to %d codecs are possible here",
                                   TW_FACTS_CODECS / 2 - 1);
         }
-        tw_dtype_row(dtype)->from_f64(a->numbers, VALUES, a->values);
-        measure_codec(codec, dtype, a, &facts->codec[facts->codecs++]);
+        tw_dtype_row(dtype)->from_f64(arrays.numbers, VALUES, arrays.values);
+        measure_codec(codec, dtype, &facts->codec[facts->codecs++]);
         tw_codec_destroy(codec);
     }
     return 0;
@@ -121,39 +119,24 @@ static int add_codec(const char *spec, tw_context_t *ctx, codec_arrays_t *a, tw_
 int codecs_measure(const specs_t *specs, const char *const *more, tw_context_t *ctx,
                    tw_facts_t *facts, tw_problem_t *problem)
 {
-    codec_arrays_t a      = {.numbers = calloc(VALUES, sizeof(double)),
-                             .values  = calloc(VALUES, sizeof(double)),
-                             .sums    = calloc(VALUES, sizeof(double)),
-                             .codes   = calloc(2 * VALUES, sizeof(double))};
-    int            status = -1;
+    int status = 0;
 
     facts->codecs = 0;
-    if (a.numbers != NULL && a.values != NULL && a.sums != NULL && a.codes != NULL) {
-        status = 0;
-        data_normal(a.values, VALUES, 1, 1.0);
-        tw_dtype_row(TW_F32)->to_f64(a.values, VALUES, a.numbers);
-        for (size_t t = 0; status == 0 && t < TW_DTYPE_ROWS; t++) { /* as they are */
-            status = add_codec(tw_dtype_row(tw_dtypes[t])->lossless, ctx, &a, facts, problem);
-        }
-    } else {
-        tw_problem_set(problem, "out of memory");
+    data_normal((float *)(void *)arrays.values, VALUES, 1, 1.0);
+    tw_dtype_row(TW_F32)->to_f64(arrays.values, VALUES, arrays.numbers);
+    for (size_t t = 0; status == 0 && t < TW_DTYPE_ROWS; t++) { /* as they are */
+        status = add_codec(tw_dtype_row(tw_dtypes[t])->lossless, ctx, facts, problem);
     }
     for (size_t i = 0; status == 0 && i < specs->count; i++) {
-        if (specs->traits[i].chooses) {
-            tw_problem_set(problem, "--codec '%.80s': it chooses a codec; name those to compare",
-                           specs->text[i]);
-            status = -1;
-            break;
-        }
-        status = add_codec(specs->text[i], ctx, &a, facts, problem);
+        status = specs->traits[i].chooses
+                     ? tw_problem_set(problem,
+                                      "--codec '%.80s': it chooses a codec; name those to compare",
+                                      specs->text[i])
+                     : add_codec(specs->text[i], ctx, facts, problem);
     }
     for (; status == 0 && *more != NULL; more++) {
-        status = add_codec(*more, ctx, &a, facts, problem);
+        status = add_codec(*more, ctx, facts, problem);
     }
-    free(a.numbers);
-    free(a.values);
-    free(a.sums);
-    free(a.codes);
     return status;
 }
 

@@ -28,6 +28,7 @@ enum { RANKS_MOST = 16384, PLAYED_STEPS = 3 };
 
 /* ---- the script ---------------------------------------------------------------------------- */
 
+/* exchange is to be freed, after a failure too. */
 static int script_make(script_t *script, const workload_t *work, const step_case_t *how,
                        const network_t *network, tw_problem_t *problem)
 {
@@ -57,22 +58,17 @@ static int script_make(script_t *script, const workload_t *work, const step_case
         step_exchange_t    found;
 
         if (work->exchange[i].messages > 0) {
-            tw_problem_set(problem,
-                           "--simulate: '%.60s' is of messages; what is played is collectives",
-                           work->exchange[i].name);
-            free(script->exchange);
-            return -1;
+            return tw_problem_set(
+                problem, "--simulate: '%.60s' is of messages; what is played is collectives",
+                work->exchange[i].name);
         }
         if (step_exchange(&work->exchange[i], how, &found, problem) != 0) {
-            free(script->exchange);
             return -1;
         }
         if (found.ranks < facts->ranks) {
-            tw_problem_set(problem,
-                           "--simulate: '%.60s' is of %d of %d ranks; what is played is of all",
-                           work->exchange[i].name, found.ranks, facts->ranks);
-            free(script->exchange);
-            return -1;
+            return tw_problem_set(
+                problem, "--simulate: '%.60s' is of %d of %d ranks; what is played is of all",
+                work->exchange[i].name, found.ranks, facts->ranks);
         }
         x->operation = work->exchange[i].operation;
         x->count     = found.count;
@@ -162,6 +158,7 @@ int simulation_step(const workload_t *work, const step_case_t *how, const networ
             how->facts->ranks, RANKS_MOST);
     }
     if (script_make(&script, work, how, network, problem) != 0) {
+        free(script.exchange);
         return -1;
     }
     messages = messages_in(&script);
