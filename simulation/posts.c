@@ -71,21 +71,10 @@ void post_free(uint32_t index)
     idle                 = index;
 }
 
-static uint64_t key_of(int from, int to, int tag)
-{
-    return (uint64_t)from << 46 ^ (uint64_t)to << 30 ^ (uint64_t)tag;
-}
-
-static chain_t *chain_of(uint64_t key)
-{
-    key *= UINT64_C(0x9e3779b97f4a7c15);
-    return &table[key >> 32 & mask];
-}
-
 uint32_t post_match(int kind, uint32_t index, int from, int to, int tag)
 {
-    const uint64_t key   = key_of(from, to, tag);
-    chain_t       *chain = chain_of(key);
+    const uint64_t key   = (uint64_t)from << 46 ^ (uint64_t)to << 30 ^ (uint64_t)tag;
+    chain_t       *chain = &table[key * UINT64_C(0x9e3779b97f4a7c15) >> 32 & mask];
     uint32_t       last  = POST_NONE;
 
     for (uint32_t at = chain->first; at != POST_NONE; at = post_at(at)->next) {

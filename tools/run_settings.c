@@ -23,29 +23,18 @@
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static int is_threshold(const char *text)
-{
-    size_t bytes;
-
-    return tw_text_bytes(text, &bytes);
-}
-
-static int is_error(const char *text)
-{
-    double error;
-
-    return tw_text_number(text, &error) && error > 0.0;
-}
-
 int run_check_values(run_t *run)
 {
-    if (run->threshold != NULL && !is_threshold(run->threshold)) {
+    size_t bytes;
+    double error;
+
+    if (run->threshold != NULL && !tw_text_bytes(run->threshold, &bytes)) {
         snprintf(run->why, sizeof(run->why),
                  "--threshold %.40s: not a size; accepted: bytes, such as 0, 4096, 64k, 1M, inf",
                  run->threshold);
         return -1;
     }
-    if (run->max_error != NULL && !is_error(run->max_error)) {
+    if (run->max_error != NULL && !(tw_text_number(run->max_error, &error) && error > 0.0)) {
         snprintf(run->why, sizeof(run->why),
                  "--max-error %.40s: accepted: rms of the error over rms of the exact result, a "
                  "number above 0, such as 0.02",
