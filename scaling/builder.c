@@ -8,7 +8,7 @@
 
 #include "scaling/builder.h"
 
-static int make_room(builder_t *b, void **list, size_t n, size_t *room, size_t size)
+int builder_grow(void **list, size_t n, size_t *room, size_t size)
 {
     const size_t more = *room < 16 ? 16 : 2 * *room;
     void        *larger;
@@ -16,9 +16,8 @@ static int make_room(builder_t *b, void **list, size_t n, size_t *room, size_t s
     if (n < *room) {
         return 0;
     }
-    larger = b->failed ? NULL : realloc(*list, more * size);
+    larger = realloc(*list, more * size);
     if (larger == NULL) {
-        b->failed = 1;
         return -1;
     }
     *list = larger;
@@ -30,7 +29,9 @@ static void put_item(builder_t *b, item_t item)
 {
     workload_t *work = b->work;
 
-    if (make_room(b, (void **)&work->item, work->items, &b->item_room, sizeof(item)) == 0) {
+    b->failed = b->failed ||
+                builder_grow((void **)&work->item, work->items, &b->item_room, sizeof(item)) != 0;
+    if (!b->failed) {
         work->item[work->items++] = item;
     }
 }
@@ -70,8 +71,9 @@ size_t builder_exchange(builder_t *b, tw_operation_t operation, double count, co
     workload_t *work = b->work;
     exchange_t *x;
 
-    if (make_room(b, (void **)&work->exchange, work->exchanges, &b->exchange_room, sizeof(*x)) !=
-        0) {
+    b->failed = b->failed || builder_grow((void **)&work->exchange, work->exchanges,
+                                          &b->exchange_room, sizeof(*x)) != 0;
+    if (b->failed) {
         return 0;
     }
     x  = &work->exchange[work->exchanges];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * scaling/builder.h - the items of a training step, one behind the other: computations, exchanges,
- * loops. Inside of training.h.
+ * loops. Inside of training.h; but how lists grow is for the reading of a job file, too.
  */
 #ifndef SCALING_BUILDER_H
 #define SCALING_BUILDER_H
@@ -24,6 +24,9 @@ typedef struct builder {
     double            each;   /* examples of a rank in the measurement                    */
     owners_t         *owners; /* of weights; NULL: every rank updates all */
 } builder_t;
+
+/** Room for another element behind the n of a list. @return 0, or -1: no memory. */
+int builder_grow(void **list, size_t n, size_t *room, size_t size);
 
 void builder_time(builder_t *b, double seconds);
 void builder_start(builder_t *b, size_t exchange);

@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <thinwire/model.h>
-
-#include "runtime/base/bytes.h"
-#include "runtime/base/dtype.h"
-#include "scaling/job_text.h"
 #include "scaling/parser.h"
 
 /* Of a processor: for 65536 ranks on one, and a little less. */

@@ -11,26 +11,15 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/base/dtype.h"
-#include "scaling/job_text.h"
+#include "scaling/builder.h"
 #include "scaling/parser.h"
 
 /* ---- lists that grow ----------------------------------------------------------------------- */
 
 int job_grow(parser_t *p, list_t which, void **list, size_t n, size_t size)
 {
-    const size_t room = n < 16 ? 16 : 2 * n;
-    void        *more;
-
-    if (n < p->room[which]) {
-        return 0;
-    }
-    more = realloc(*list, room * size);
-    if (more == NULL) {
-        return job_wrong(p, NULL, "out of memory");
-    }
-    *list          = more;
-    p->room[which] = room;
-    return 0;
+    return builder_grow(list, n, &p->room[which], size) == 0 ? 0
+                                                             : job_wrong(p, NULL, "out of memory");
 }
 
 int job_add_item(parser_t *p, const config_setting_t *at, item_t item)

@@ -15,7 +15,6 @@
 
 #include <thinwire/codec.h>
 
-#include "command/options.h"
 #include "runtime/base/dtype.h"
 #include "runtime/base/text.h"
 #include "tools/preload.h"
