@@ -6,46 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/bytes.h"
 #include "runtime/scheduler/buckets.h"
-#include "runtime/scheduler/same.h"
-#include "runtime/transport/comm/progress_thread.h"
 
 /* ---- arguments ----------------------------------------------------------------------------- */
 
 static tw_status_t tw_buckets_check(tw_comm_t *comm, const tw_buckets_config_t *config)
 {
-    const tw_codec_t *const codec[] = {config->codec, config->small_codec};
+    const tw_status_t status = tw_codec_check_f32(comm, "buckets", config->codec);
 
-    for (size_t i = 0; i < 2; i++) {
-        if (!tw_codec_of_f32(codec[i])) {
-            TW_ERROR(&comm->log, "buckets: codec %s is not of float32", tw_codec_spec(codec[i]));
-            return TW_ERR_UNSUPPORTED;
-        }
-    }
-    return TW_OK;
-}
-
-/* Names stand in files, and tell objects for error feedback apart. */
-static tw_status_t tw_buckets_check_name(tw_comm_t *comm, const tw_bucket_tensor_t *tensors,
-                                         size_t i)
-{
-    const char *name = tensors[i].name;
-
-    if (name == NULL || name[0] == '\0' || strlen(name) >= TW_BUCKET_NAME) {
-        TW_ERROR(&comm->log,
-                 "buckets: tensor %zu ('%.80s') has a name that is not 1 to %d bytes "
-                 "long",
-                 i, name != NULL ? name : "", TW_BUCKET_NAME - 1);
-        return TW_ERR_INVALID_ARG;
-    }
-    for (size_t k = 0; k < i; k++) {
-        if (strcmp(tensors[k].name, name) == 0) {
-            TW_ERROR(&comm->log, "buckets: tensors %zu and %zu are both called '%s'", k, i, name);
-            return TW_ERR_INVALID_ARG;
-        }
-    }
-    return TW_OK;
+    return status == TW_OK ? tw_codec_check_f32(comm, "buckets", config->small_codec) : status;
 }
 
 static tw_status_t tw_buckets_check_tensors(const tw_side_stream_t   *side,
@@ -58,7 +27,8 @@ static tw_status_t tw_buckets_check_tensors(const tw_side_stream_t   *side,
         const tw_bucket_tensor_t *t    = &tensors[i];
         const char               *name = t->name != NULL ? t->name : "";
 
-        if (named && tw_buckets_check_name(comm, tensors, i) != TW_OK) {
+        if (named &&
+            tw_item_check(comm, "buckets", "tensor", tensors, sizeof(*tensors), i) != TW_OK) {
             return TW_ERR_INVALID_ARG;
         }
         if (t->data == NULL && t->count > 0) {
@@ -108,30 +78,28 @@ static tw_status_t tw_buckets_part(tw_buckets_t *b, const tw_buckets_config_t *c
 
 static tw_status_t tw_buckets_same(const tw_buckets_t *b, const tw_buckets_config_t *config)
 {
-    const int device = b->side.ops != NULL;
-    uint64_t  names  = tw_fnv1a(TW_FNV_START, &b->parts, sizeof(b->parts));
-    uint64_t  counts = TW_FNV_START, places = TW_FNV_START;
-    uint64_t  codecs = tw_fnv1a(TW_FNV_START, &config->reduction, sizeof(config->reduction));
-    uint64_t  rest   = tw_fnv1a(TW_FNV_START, &config->algorithm, sizeof(config->algorithm));
+    uint64_t names  = TW_HASH(TW_FNV_START, b->parts);
+    uint64_t counts = TW_FNV_START, places = TW_FNV_START;
+    uint64_t codecs = TW_HASH(TW_FNV_START, config->reduction);
+    uint64_t rest   = TW_HASH(TW_FNV_START, config->algorithm);
 
-    rest = tw_fnv1a(rest, &config->bytes, sizeof(config->bytes));
-    rest = tw_fnv1a(rest, &config->small, sizeof(config->small));
-    rest = tw_fnv1a(rest, &device, sizeof(device));
+    rest = TW_HASH(rest, config->bytes);
+    rest = TW_HASH(rest, config->small);
     for (size_t i = 0; i < b->parts; i++) {
         const tw_bucket_part_t *part  = &b->part[i];
         const bool              given = part->feedback != NULL;
 
         names  = tw_same_text(names, part->name);
-        counts = tw_fnv1a(counts, &part->count, sizeof(part->count));
-        codecs = tw_same_text(codecs, part->codec != NULL ? tw_codec_spec(part->codec) : "fp32");
-        codecs = tw_fnv1a(codecs, &given, sizeof(given));
-        places = tw_fnv1a(places, &part->at, sizeof(part->at));
+        counts = TW_HASH(counts, part->count);
+        codecs = tw_same_text(codecs, tw_codec_spec_of(part->codec));
+        codecs = TW_HASH(codecs, given);
+        places = TW_HASH(places, part->at);
     }
-    return tw_same_everywhere(b->comm, "tw_buckets_create",
+    return tw_same_everywhere(&b->side, "tw_buckets_create",
                               (const tw_same_t[]){{"names of tensors", names},
                                                   {"elements of tensors", counts},
                                                   {"codecs, feedback or reductions", codecs},
-                                                  {"algorithms, memory or sizes of buckets", rest},
+                                                  {"algorithms or sizes of buckets", rest},
                                                   {"orders of tensors in memory", places}},
                               5);
 }
@@ -139,14 +107,12 @@ static tw_status_t tw_buckets_same(const tw_buckets_t *b, const tw_buckets_confi
 tw_status_t tw_buckets_room(tw_buckets_t *b)
 {
     const size_t staged = tw_buckets_staged(b, NULL);
-    void        *room   = NULL;
     tw_status_t  status = TW_OK;
 
     if (staged > 0) {
         b->memory = staged * sizeof(float);
-        status    = tw_side_get(&b->side, staged * sizeof(float), &room);
+        b->room   = tw_side_get(&b->side, TW_SIDE_DATA, b->memory, &status);
     }
-    b->room = room;
     if (!b->once) {
         status = tw_comm_agree(b->comm, status);
     }
@@ -175,7 +141,7 @@ static tw_status_t tw_buckets_plan(tw_buckets_t *b, tw_bucket_t *bucket)
         status = tw_bucket_operation(b, bucket);
     }
     if (status == TW_OK) {
-        bucket->plan->after = bucket->event;
+        bucket->flight.request->after = bucket->flight.event;
     }
     return status;
 }
@@ -205,7 +171,7 @@ static tw_status_t tw_buckets_begin(tw_buckets_t *b, const tw_buckets_config_t *
 
         bucket->travels =
             bucket->count > 0 && (b->once || b->comm->size > 1 || tw_codec_lossy(bucket->codec));
-        status = tw_side_event_get(&b->side, &bucket->event);
+        bucket->flight.event = tw_side_event(&b->side, &status);
     }
     return status;
 }
@@ -264,16 +230,7 @@ tw_status_t tw_buckets_new(tw_comm_t *comm, const tw_buckets_config_t *config,
     b->side          = side;
     b->trace         = config->trace;
     b->how.algorithm = config->algorithm;
-    if (config->exec != NULL) {
-        b->exec     = *config->exec;
-        b->how.exec = &b->exec;
-        if (side.ops != NULL) {
-            b->exec.stream = side.own;
-        }
-    }
-    tw_comm_enter(comm);
-    comm->requests++;
-    tw_comm_leave(comm);
+    b->how.exec      = tw_side_exec(&b->side);
     return tw_buckets_begin(b, config, tensors, n);
 }
 
@@ -308,22 +265,12 @@ void tw_buckets_destroy(tw_buckets_t *b)
         return;
     }
     for (size_t k = 0; k < b->buckets; k++) {
-        tw_wait(&b->bucket[k].plan);
-        tw_request_free(&b->bucket[k].plan);
+        tw_wait(&b->bucket[k].flight.request);
+        tw_request_free(&b->bucket[k].flight.request);
         tw_feedback_destroy(b->bucket[k].feedback);
     }
-    tw_side_settle(&b->side);
-    for (size_t k = 0; k < b->buckets; k++) {
-        tw_side_event_put(&b->side, b->bucket[k].event);
-    }
-    tw_specs_destroy(&b->specs);
-    tw_comm_enter(b->comm);
-    b->comm->requests--;
-    tw_comm_leave(b->comm);
-    if (b->comm->status == TW_OK) { /* else MPI may still write into it */
-        tw_side_put(&b->side, b->room);
-    }
     tw_side_close(&b->side);
+    tw_specs_destroy(&b->specs);
     free(b->bucket);
     free(b->part);
     free(b);
@@ -333,8 +280,8 @@ void tw_buckets_destroy(tw_buckets_t *b)
 
 static const tw_codec_t *tw_bucket_codec(const tw_buckets_t *b, const tw_bucket_t *bucket)
 {
-    if (bucket->plan != NULL) {
-        return bucket->plan->codec;
+    if (bucket->flight.request != NULL) {
+        return bucket->flight.request->codec;
     }
     return bucket->codec != NULL ? bucket->codec : b->comm->fp32;
 }

@@ -6,16 +6,12 @@
 
 #include <thinwire/buckets.h>
 
-#include "runtime/scheduler/side_stream.h"
-#include "runtime/scheduler/specs.h"
-#include "runtime/transport/comm/comm.h"
-#include "runtime/transport/engine/request.h"
+#include "runtime/scheduler/exchange.h"
 
 #define TW_BUCKET_BYTES ((size_t)4 << 20)
-#define TW_BUCKET_NAME  64 /* bytes, with the NUL: as names of feedback objects */
 
 typedef struct tw_bucket_part {
-    char              name[TW_BUCKET_NAME];
+    char              name[TW_ITEM_NAME];
     float            *data;
     size_t            count;
     const tw_codec_t *codec;    /* NULL: fp32                             */
@@ -28,24 +24,21 @@ typedef struct tw_bucket_part {
 } tw_bucket_part_t;
 
 typedef struct tw_bucket {
-    size_t             first, last; /* members, by tw_bucket_part_t.next                   */
-    size_t             members, missing;
-    size_t             count; /* elements                                            */
-    const tw_codec_t  *codec;
-    float             *base;   /* of the vector: the tensors, or a buffer              */
-    bool               staged; /* base is a buffer                                     */
-    bool               alone;
-    bool               travels;  /* it has an operation                                */
-    tw_feedback_t     *feedback; /* owned by tw_buckets_t, or NULL                     */
-    tw_request_t      *plan;     /* plan or running operation, or NULL                 */
-    tw_device_event_t *event;    /* after the work that computes its tensors; NULL: host memory */
-    bool               started, complete;
-    int64_t            span;
+    size_t            first, last; /* members, by tw_bucket_part_t.next                   */
+    size_t            members, missing;
+    size_t            count; /* elements                                            */
+    const tw_codec_t *codec;
+    float            *base;   /* of the vector: the tensors, or a buffer              */
+    bool              staged; /* base is a buffer                                     */
+    bool              alone;
+    bool              travels;  /* it has an operation                                */
+    tw_feedback_t    *feedback; /* owned by tw_buckets_t, or NULL                     */
+    tw_flight_t       flight;
+    bool              started, complete;
 } tw_bucket_t;
 
 struct tw_buckets {
     tw_comm_t        *comm;
-    tw_exec_t         exec;
     tw_how_t          how; /* without codec and feedback */
     tw_reduction_t    reduction;
     bool              once; /* operations instead of plans */

@@ -34,9 +34,9 @@ static void tw_bucket_join(tw_buckets_t *b, size_t i, size_t most)
     tw_bucket_t      *bucket;
 
     if (in == SIZE_MAX) {
-        in = b->buckets++;
-        b->bucket[in] =
-            (tw_bucket_t){.first = i, .codec = part->codec, .alone = part->alone, .span = -1};
+        in            = b->buckets++;
+        b->bucket[in] = (tw_bucket_t){
+            .first = i, .codec = part->codec, .alone = part->alone, .flight = {.span = -1}};
     } else {
         b->part[b->bucket[in].last].next = i;
     }
@@ -125,12 +125,12 @@ tw_status_t tw_bucket_operation(tw_buckets_t *b, tw_bucket_t *bucket)
     if (bucket->alone) {
         how.feedback = first->feedback != NULL ? first->feedback : bucket->feedback;
     }
-    status = (b->once ? tw_iallreduce : tw_allreduce_init)(
-        b->comm, TW_IN_PLACE, bucket->base, bucket->count, b->reduction, &how, &bucket->plan);
+    status = (b->once ? tw_iallreduce : tw_allreduce_init)(b->comm, TW_IN_PLACE, bucket->base,
+                                                           bucket->count, b->reduction, &how,
+                                                           &bucket->flight.request);
     if (status != TW_OK) {
         TW_ERROR(&b->comm->log, "buckets: tensor '%s' (%zu elements, %s): %s", first->name,
-                 bucket->count, bucket->codec != NULL ? tw_codec_spec(bucket->codec) : "fp32",
-                 tw_status_text(status));
+                 bucket->count, tw_codec_spec_of(bucket->codec), tw_status_text(status));
     }
     return status;
 }

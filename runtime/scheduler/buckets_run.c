@@ -16,8 +16,8 @@ static tw_status_t tw_bucket_start(tw_buckets_t *b, size_t number)
     tw_status_t  status = TW_OK;
 
     if (bucket->travels) {
-        bucket->span = tw_trace_begin(b->trace, TW_TRACE_NETWORK, "bucket", (int64_t)number);
-        status       = b->once ? tw_bucket_operation(b, bucket) : tw_start(bucket->plan);
+        bucket->flight.span = tw_trace_begin(b->trace, TW_TRACE_NETWORK, "bucket", (int64_t)number);
+        status = b->once ? tw_bucket_operation(b, bucket) : tw_start(bucket->flight.request);
     }
     bucket->started = status == TW_OK;
     return status;
@@ -44,7 +44,7 @@ tw_status_t tw_buckets_ready(tw_buckets_t *b, size_t i)
                               part->count * sizeof(float));
     }
     if (status == TW_OK && bucket->missing == 0) {
-        status = tw_side_mark(&b->side, bucket->event);
+        status = tw_side_mark(&b->side, bucket->flight.event);
     }
     while (b->next < b->buckets && b->bucket[b->next].missing == 0 && status == TW_OK) {
         status = tw_bucket_start(b, b->next++);
@@ -61,13 +61,7 @@ tw_status_t tw_buckets_advance(tw_buckets_t *b)
     }
     tw_comm_enter(b->comm);
     for (size_t k = b->oldest; k < b->next; k++) {
-        tw_bucket_t *bucket = &b->bucket[k];
-
-        if (bucket->plan == NULL || !bucket->plan->running) {
-            tw_trace_end(b->trace, bucket->span);
-            bucket->span = -1;
-            b->oldest += k == b->oldest;
-        }
+        b->oldest += tw_flight_ended(&b->bucket[k].flight, b->trace) && k == b->oldest;
     }
     tw_comm_leave(b->comm);
     return TW_OK;
@@ -92,21 +86,14 @@ tw_status_t tw_bucket_await(tw_buckets_t *b, size_t number, int milliseconds, in
 {
     tw_bucket_t *bucket = &b->bucket[number];
     tw_status_t  status = TW_OK;
-    int64_t      span;
 
     *done_p = 1;
     if (bucket->complete || !bucket->started) {
         return bucket->complete ? TW_OK : TW_ERR_BUSY;
     }
     if (bucket->travels) {
-        span   = tw_trace_begin(b->trace, TW_TRACE_COMPUTE, "wait bucket", (int64_t)number);
-        status = milliseconds < 0 ? tw_wait(&bucket->plan)
-                                  : tw_wait_for(&bucket->plan, milliseconds, done_p);
-        if (*done_p) {
-            tw_trace_end(b->trace, bucket->span);
-            bucket->span = -1;
-        }
-        tw_trace_end(b->trace, span);
+        status =
+            tw_flight_wait(&bucket->flight, b->trace, "wait bucket", number, milliseconds, done_p);
         if (*done_p && status == TW_OK) {
             status = tw_bucket_hand_out(b, bucket);
         }

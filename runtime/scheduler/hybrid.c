@@ -5,11 +5,8 @@
 
 #include <stdlib.h>
 
-#include "runtime/base/bytes.h"
 #include "runtime/scheduler/hybrid.h"
-#include "runtime/scheduler/same.h"
 #include "runtime/transport/bind/place.h"
-#include "runtime/transport/comm/progress_thread.h"
 
 #define TW_ALIGN_UP(n) (((n) + TW_POOL_ALIGN - 1) / TW_POOL_ALIGN * TW_POOL_ALIGN)
 
@@ -20,18 +17,6 @@ typedef struct tw_hybrid_sizes {
     size_t buffers;    /* of examples; there are as many of gradients */
     size_t head, room; /* bytes; of room all buffers                */
 } tw_hybrid_sizes_t;
-
-static tw_status_t tw_hybrid_check_codec(tw_comm_t *comm, const char *name, const tw_codec_t *codec)
-{
-    tw_codec_traits_t traits;
-
-    if (codec == NULL || (tw_codec_traits(codec, &traits) == TW_OK && traits.dtype == TW_F32)) {
-        return TW_OK;
-    }
-    TW_ERROR(&comm->log, "tw_hybrid_create: codec %s (%s) is not of float32", name,
-             tw_codec_spec(codec));
-    return TW_ERR_UNSUPPORTED;
-}
 
 static tw_status_t tw_hybrid_check(tw_comm_t *comm, const tw_hybrid_config_t *config)
 {
@@ -50,8 +35,8 @@ static tw_status_t tw_hybrid_check(tw_comm_t *comm, const tw_hybrid_config_t *co
                  config->group, comm->size);
         return TW_ERR_INVALID_ARG;
     }
-    status = tw_hybrid_check_codec(comm, "act", config->act);
-    return status == TW_OK ? tw_hybrid_check_codec(comm, "back", config->back) : status;
+    status = tw_codec_check_f32(comm, "tw_hybrid_create", config->act);
+    return status == TW_OK ? tw_codec_check_f32(comm, "tw_hybrid_create", config->back) : status;
 }
 
 /* Nothing that is computed from the examples may overflow. */
@@ -86,21 +71,19 @@ static tw_status_t tw_hybrid_size(const tw_comm_t *comm, const tw_hybrid_config_
 
 static tw_status_t tw_hybrid_same(const tw_hybrid_t *h, const tw_hybrid_config_t *config)
 {
-    tw_comm_t      *comm     = h->comm;
     const int       group    = config->scheme == TW_SCHEME_GROUP ? config->group : 0;
-    const int       device   = h->side.ops != NULL;
     const tw_same_t fields[] = {
-        {"schemes", tw_fnv1a(TW_FNV_START, &config->scheme, sizeof(config->scheme))},
-        {"groups", tw_fnv1a(TW_FNV_START, &group, sizeof(group))},
-        {"features", tw_fnv1a(TW_FNV_START, &config->features, sizeof(config->features))},
+        {"schemes", TW_HASH(TW_FNV_START, config->scheme)},
+        {"groups", TW_HASH(TW_FNV_START, group)},
+        {"features", TW_HASH(TW_FNV_START, config->features)},
         {"numbers of examples",
-         tw_fnv1a(TW_FNV_START, config->examples, (size_t)comm->size * sizeof(size_t))},
-        {"codecs of activations", tw_same_codec(config->act)},
-        {"codecs of gradients", tw_same_codec(config->back)},
-        {"kinds of memory", tw_fnv1a(TW_FNV_START, &device, sizeof(device))},
+         tw_fnv1a(TW_FNV_START, config->examples, (size_t)h->comm->size * sizeof(size_t))},
+        {"codecs of activations", tw_same_text(TW_FNV_START, tw_codec_spec_of(config->act))},
+        {"codecs of gradients", tw_same_text(TW_FNV_START, tw_codec_spec_of(config->back))},
     };
 
-    return tw_same_everywhere(comm, "tw_hybrid_create", fields, sizeof(fields) / sizeof(fields[0]));
+    return tw_same_everywhere(&h->side, "tw_hybrid_create", fields,
+                              sizeof(fields) / sizeof(fields[0]));
 }
 
 static void tw_hybrid_carve(tw_hybrid_t *h, const tw_hybrid_config_t *config, const int *position,
@@ -122,21 +105,11 @@ static void tw_hybrid_carve(tw_hybrid_t *h, const tw_hybrid_config_t *config, co
 static void tw_hybrid_fill_in(tw_hybrid_t *h, const tw_hybrid_config_t *config,
                               const tw_hybrid_sizes_t *s)
 {
-    tw_codec_traits_t traits = {.lossless = 1};
-
-    if (config->act != NULL) {
-        tw_codec_traits(config->act, &traits);
-    }
-    if (config->exec != NULL) {
-        h->exec     = *config->exec;
-        h->act.exec = h->back.exec = &h->exec;
-        if (h->side.ops != NULL) {
-            h->exec.stream = h->side.own;
-        }
-    }
+    h->act.exec   = tw_side_exec(&h->side);
+    h->back.exec  = tw_side_exec(&h->side);
     h->act.codec  = config->act;
     h->back.codec = config->back;
-    h->exact      = traits.lossless != 0;
+    h->exact      = !tw_codec_lossy(config->act);
     h->act.flags  = h->exact ? 0 : TW_BCAST_SAME;
     h->features   = config->features;
     h->passes     = s->passes;
@@ -211,26 +184,15 @@ static tw_status_t tw_hybrid_begin(tw_hybrid_t *h, const tw_hybrid_config_t *con
 /* Buffers and events of this rank. */
 static tw_status_t tw_hybrid_room(tw_hybrid_t *h, const tw_hybrid_sizes_t *sizes)
 {
-    tw_status_t status = tw_side_event_get(&h->side, &h->exchange.event);
+    tw_status_t status = TW_OK;
 
-    for (int i = 0; i < 2 && status == TW_OK; i++) {
-        status = tw_side_event_get(&h->side, &h->gradient[i].event);
+    h->exchange.flight.event    = tw_side_event(&h->side, &status);
+    h->gradient[0].flight.event = tw_side_event(&h->side, &status);
+    h->gradient[1].flight.event = tw_side_event(&h->side, &status);
+    if (sizes->room > 0) {
+        h->room = tw_side_get(&h->side, TW_SIDE_DATA, sizes->room, &status);
     }
-    return status == TW_OK && sizes->room > 0 ? tw_side_get(&h->side, sizes->room, &h->room)
-                                              : status;
-}
-
-/* Give back what h has beside itself. */
-static void tw_hybrid_release(tw_hybrid_t *h)
-{
-    tw_side_settle(&h->side);
-    tw_side_event_put(&h->side, h->exchange.event);
-    tw_side_event_put(&h->side, h->gradient[0].event);
-    tw_side_event_put(&h->side, h->gradient[1].event);
-    if (h->comm->status == TW_OK) { /* else MPI may still write into it */
-        tw_side_put(&h->side, h->room);
-    }
-    tw_side_close(&h->side);
+    return status;
 }
 
 /* The object itself, where all ranks could begin, describe the same and have memory. */
@@ -244,9 +206,7 @@ static tw_status_t tw_hybrid_agree(tw_hybrid_t *h, const tw_hybrid_config_t *con
         status = tw_hybrid_same(h, config);
     }
     if (status == TW_OK) {
-        tw_comm_enter(h->comm);
-        status = tw_comm_agreed_get_if(h->comm, tw_hybrid_room(h, sizes), sizes->head, buffer_p);
-        tw_comm_leave(h->comm);
+        status = tw_side_agreed_get(&h->side, tw_hybrid_room(h, sizes), sizes->head, buffer_p);
     }
     return status;
 }
@@ -257,9 +217,9 @@ tw_status_t tw_hybrid_create(tw_comm_t *comm, const tw_hybrid_config_t *config,
     tw_hybrid_t draft = {
         .comm     = comm,
         .side     = {.comm = comm},
-        .exchange = {.name = "activations", .wait = "wait activations", .span = -1},
-        .gradient = {{.name = "gradients", .wait = "wait gradients", .span = -1},
-                     {.name = "gradients", .wait = "wait gradients", .span = -1}}};
+        .exchange = {.name = "activations", .wait = "wait activations", .flight = {.span = -1}},
+        .gradient = {{.name = "gradients", .wait = "wait gradients", .flight = {.span = -1}},
+                     {.name = "gradients", .wait = "wait gradients", .flight = {.span = -1}}}};
     tw_hybrid_sizes_t sizes    = {.room = 0};
     int              *position = NULL;
     tw_status_t       status   = tw_comm_check(comm);
@@ -272,7 +232,7 @@ tw_status_t tw_hybrid_create(tw_comm_t *comm, const tw_hybrid_config_t *config,
     status = tw_hybrid_begin(&draft, config, &position, &sizes);
     status = tw_hybrid_agree(&draft, config, &sizes, status, &buffer);
     if (status != TW_OK) {
-        tw_hybrid_release(&draft);
+        tw_side_close(&draft.side);
         free(position);
         return status;
     }
@@ -281,7 +241,6 @@ tw_status_t tw_hybrid_create(tw_comm_t *comm, const tw_hybrid_config_t *config,
     tw_hybrid_fill_in(h, config, &sizes);
     tw_hybrid_carve(h, config, position, &sizes);
     free(position);
-    comm->requests++;
     status = tw_hybrid_reserve_all(h);
     if (status != TW_OK) {
         tw_hybrid_destroy(h);
@@ -293,19 +252,12 @@ tw_status_t tw_hybrid_create(tw_comm_t *comm, const tw_hybrid_config_t *config,
 
 void tw_hybrid_destroy(tw_hybrid_t *h)
 {
-    tw_comm_t *comm;
+    tw_side_stream_t side;
 
-    if (h == NULL) {
-        return;
+    if (h != NULL) {
+        side = h->side; /* h is one of its buffers */
+        tw_side_close(&side);
     }
-    comm = h->comm;
-    tw_hybrid_release(h);
-    tw_comm_enter(comm);
-    comm->requests--;
-    if (comm->status == TW_OK) {
-        tw_pool_put(&comm->pool, h);
-    }
-    tw_comm_leave(comm);
 }
 
 size_t tw_hybrid_passes(const tw_hybrid_t *h)

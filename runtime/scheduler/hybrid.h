@@ -6,20 +6,16 @@
 
 #include <thinwire/hybrid.h>
 
-#include "runtime/scheduler/side_stream.h"
-#include "runtime/transport/comm/comm.h"
-#include "runtime/transport/engine/request.h"
+#include "runtime/scheduler/exchange.h"
 
 /* A message of the run that may be in flight. */
-typedef struct tw_flight {
-    tw_request_t      *request;
-    tw_device_event_t *event;  /* after the work that computes its data; NULL: host memory    */
-    tw_status_t        status; /* after completion                    */
-    const char        *name;   /* name in the trace                   */
-    const char        *wait;   /* name in the trace of the wait for it */
-    size_t             pass;
-    int64_t            span;
-} tw_flight_t;
+typedef struct tw_hybrid_flight {
+    tw_flight_t flight;
+    tw_status_t status; /* after completion                    */
+    const char *name;   /* name in the trace                   */
+    const char *wait;   /* name in the trace of the wait for it */
+    size_t      pass;
+} tw_hybrid_flight_t;
 
 /* This struct, the passes and their arrays lie in one buffer of the communicator's pool. Examples
  * and gradients lie in a second buffer, in the memory of the caller's data. */
@@ -32,7 +28,6 @@ struct tw_hybrid {
     size_t            own;     /* examples of this rank    */
     size_t            longest; /* rows of the longest pass */
     size_t            memory;
-    tw_exec_t         exec; /* of the caller's how, if it has one   */
     tw_how_t          act, back;
     bool              exact; /* act is lossless: the owner computes with its own data  */
     tw_trace_t       *trace;
@@ -41,8 +36,8 @@ struct tw_hybrid {
     float            *x[2]; /* [longest][features]; equal where there is one pass; NULL: one rank */
     float            *gx[2];
     bool              running;
-    tw_flight_t       exchange;    /* of the next pass             */
-    tw_flight_t       gradient[2]; /* of the last two passes, by parity */
+    tw_hybrid_flight_t exchange;    /* of the next pass             */
+    tw_hybrid_flight_t gradient[2]; /* of the last two passes, by parity */
 };
 
 /* ---- the schedule: pure ---------------------------------------------------------------------- */

@@ -8,7 +8,6 @@
 #include "config.h"
 
 #include "runtime/scheduler/hybrid.h"
-#include "runtime/transport/api/collective.h"
 #include "runtime/transport/comm/progress_thread.h"
 
 /* ---- messages ------------------------------------------------------------------------------ */
@@ -30,19 +29,6 @@ static float *tw_hybrid_part(const tw_hybrid_t *h, const tw_hybrid_pass_t *pass,
     return pass->count[rank] > 0 ? (float *)(uintptr_t)own + pass->first[rank] * h->features : NULL;
 }
 
-/* As the public calls of these names, but behind the flight's event. */
-static tw_status_t tw_hybrid_call(tw_hybrid_t *h, tw_collective_call_t *call, tw_form_t form,
-                                  tw_flight_t *flight)
-{
-    tw_status_t status = TW_OK;
-
-    if (form == TW_NONBLOCKING) {
-        status      = tw_side_mark(&h->side, flight->event);
-        call->after = flight->event;
-    }
-    return status == TW_OK ? tw_collective(call, form, &flight->request) : status;
-}
-
 tw_status_t tw_hybrid_exchange(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const float *mine,
                                float *to, tw_form_t form, tw_flight_t *flight)
 {
@@ -56,7 +42,7 @@ tw_status_t tw_hybrid_exchange(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, con
         tw_collective_begin(&call, h->comm, &tw_collective_allgather, "allgatherv", mine, to,
                             &h->act);
         call.in = (tw_blocks_t){.counts = tw_hybrid_elements(h, pass)};
-        return tw_hybrid_call(h, &call, form, flight);
+        return tw_flight_call(&h->side, &call, form, flight);
     }
     if (owner == rank && h->exact) {
         to = (float *)(uintptr_t)mine; /* only read */
@@ -66,7 +52,7 @@ tw_status_t tw_hybrid_exchange(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, con
     tw_collective_begin(&call, h->comm, &tw_collective_bcast, "bcast", to, to, &h->act);
     call.count = n;
     call.root  = owner;
-    return status == TW_OK ? tw_hybrid_call(h, &call, form, flight) : status;
+    return status == TW_OK ? tw_flight_call(&h->side, &call, form, flight) : status;
 }
 
 tw_status_t tw_hybrid_return(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const float *from,
@@ -84,53 +70,41 @@ tw_status_t tw_hybrid_return(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const
                             mine, &h->back);
         call.in = (tw_blocks_t){.counts = tw_hybrid_elements(h, pass)};
     }
-    return tw_hybrid_call(h, &call, form, flight);
+    return tw_flight_call(&h->side, &call, form, flight);
 }
 
 /* ---- what is under way --------------------------------------------------------------------- */
 
-static void tw_flight_begin(tw_hybrid_t *h, tw_flight_t *f, size_t pass)
+static void tw_hybrid_begin_flight(tw_hybrid_t *h, tw_hybrid_flight_t *f, size_t pass)
 {
-    f->pass   = pass;
-    f->status = TW_OK;
-    f->span   = tw_trace_begin(h->trace, TW_TRACE_NETWORK, f->name, (int64_t)pass);
-}
-
-static void tw_flight_end(tw_hybrid_t *h, tw_flight_t *f)
-{
-    tw_trace_end(h->trace, f->span);
-    f->span = -1;
+    f->pass        = pass;
+    f->status      = TW_OK;
+    f->flight.span = tw_trace_begin(h->trace, TW_TRACE_NETWORK, f->name, (int64_t)pass);
 }
 
 /* Is it complete by now? Does not advance anything. */
-static void tw_flight_look(tw_hybrid_t *h, tw_flight_t *f)
+static void tw_hybrid_look(tw_hybrid_t *h, tw_hybrid_flight_t *f)
 {
     int done;
 
-    if (f->request != NULL && !f->request->running) {
-        f->status = tw_test(&f->request, &done);
-        tw_flight_end(h, f);
+    if (tw_flight_ended(&f->flight, h->trace) && f->flight.request != NULL) {
+        f->status = tw_test(&f->flight.request, &done);
     }
 }
 
 /* Wait for it. A second wait finds nothing and says TW_OK. */
-static tw_status_t tw_flight_wait(tw_hybrid_t *h, tw_flight_t *f)
+static tw_status_t tw_hybrid_wait(tw_hybrid_t *h, tw_hybrid_flight_t *f)
 {
-    tw_status_t status = f->status;
-    int64_t     span;
+    const tw_status_t seen = f->status;
+    tw_status_t       status;
 
-    if (f->request == NULL && f->pass == SIZE_MAX) {
+    if (f->flight.request == NULL && f->pass == SIZE_MAX) {
         return TW_OK;
     }
-    span = tw_trace_begin(h->trace, TW_TRACE_COMPUTE, f->wait, (int64_t)f->pass);
-    if (f->request != NULL) {
-        status = tw_wait(&f->request);
-        tw_flight_end(h, f);
-    }
-    tw_trace_end(h->trace, span);
+    status    = tw_flight_wait(&f->flight, h->trace, f->wait, f->pass, -1, NULL);
     f->pass   = SIZE_MAX;
     f->status = TW_OK;
-    return status;
+    return status == TW_OK ? seen : status;
 }
 
 void tw_hybrid_advance(tw_hybrid_t *h)
@@ -139,9 +113,9 @@ void tw_hybrid_advance(tw_hybrid_t *h)
         return; /* the next wait says why */
     }
     tw_comm_enter(h->comm);
-    tw_flight_look(h, &h->exchange);
+    tw_hybrid_look(h, &h->exchange);
     for (int i = 0; i < 2; i++) {
-        tw_flight_look(h, &h->gradient[i]);
+        tw_hybrid_look(h, &h->gradient[i]);
     }
     tw_comm_leave(h->comm);
 }
@@ -164,9 +138,9 @@ static tw_status_t tw_hybrid_post(tw_hybrid_t *h, const tw_hybrid_args_t *args, 
     if (p >= h->passes || h->comm->size == 1) {
         return TW_OK;
     }
-    tw_flight_begin(h, &h->exchange, p);
+    tw_hybrid_begin_flight(h, &h->exchange, p);
     status = tw_hybrid_exchange(h, &h->pass[p], tw_hybrid_part(h, &h->pass[p], args->x),
-                                h->x[p % 2], TW_NONBLOCKING, &h->exchange);
+                                h->x[p % 2], TW_NONBLOCKING, &h->exchange.flight);
     if (status != TW_OK) {
         h->exchange.pass = SIZE_MAX;
     }
@@ -175,15 +149,15 @@ static tw_status_t tw_hybrid_post(tw_hybrid_t *h, const tw_hybrid_args_t *args, 
 
 static tw_status_t tw_hybrid_post_gradient(tw_hybrid_t *h, const tw_hybrid_args_t *args, size_t p)
 {
-    tw_flight_t *f = &h->gradient[p % 2];
-    tw_status_t  status;
+    tw_hybrid_flight_t *f = &h->gradient[p % 2];
+    tw_status_t         status;
 
     if (args->gx == NULL || h->comm->size == 1) {
         return TW_OK;
     }
-    tw_flight_begin(h, f, p);
+    tw_hybrid_begin_flight(h, f, p);
     status = tw_hybrid_return(h, &h->pass[p], h->gx[p % 2],
-                              tw_hybrid_part(h, &h->pass[p], args->gx), TW_NONBLOCKING, f);
+                              tw_hybrid_part(h, &h->pass[p], args->gx), TW_NONBLOCKING, &f->flight);
     if (status != TW_OK) {
         f->pass = SIZE_MAX;
     }
@@ -217,7 +191,7 @@ static tw_status_t tw_hybrid_step(tw_hybrid_t *h, const tw_hybrid_args_t *args, 
     int         result;
 
     if (status == TW_OK) {
-        status = tw_flight_wait(h, &h->gradient[p % 2]); /* of pass p - 2 */
+        status = tw_hybrid_wait(h, &h->gradient[p % 2]); /* of pass p - 2 */
     }
     if (status != TW_OK) {
         return status;
@@ -227,18 +201,18 @@ static tw_status_t tw_hybrid_step(tw_hybrid_t *h, const tw_hybrid_args_t *args, 
         return (tw_status_t)result;
     }
     status = tw_hybrid_post_gradient(h, args, p);
-    return status == TW_OK ? tw_flight_wait(h, &h->exchange) : status;
+    return status == TW_OK ? tw_hybrid_wait(h, &h->exchange) : status;
 }
 
 /* Whatever was posted, on all ranks alike, is completed, after a failure too: buffers are then
  * free. */
 static tw_status_t tw_hybrid_drain(tw_hybrid_t *h, tw_status_t status)
 {
-    const int    older = h->gradient[0].pass < h->gradient[1].pass ? 0 : 1;
-    tw_flight_t *all[] = {&h->gradient[older], &h->gradient[1 - older], &h->exchange};
+    const int           older = h->gradient[0].pass < h->gradient[1].pass ? 0 : 1;
+    tw_hybrid_flight_t *all[] = {&h->gradient[older], &h->gradient[1 - older], &h->exchange};
 
     for (int i = 0; i < 3; i++) {
-        const tw_status_t s = tw_flight_wait(h, all[i]);
+        const tw_status_t s = tw_hybrid_wait(h, all[i]);
 
         status = status == TW_OK ? s : status;
     }
@@ -271,7 +245,7 @@ tw_status_t tw_hybrid_run(tw_hybrid_t *h, const float *x, float *gx, tw_hybrid_c
     h->exchange.pass = h->gradient[0].pass = h->gradient[1].pass = SIZE_MAX;
     status                                                       = tw_hybrid_post(h, &args, 0);
     if (status == TW_OK) {
-        status = tw_flight_wait(h, &h->exchange);
+        status = tw_hybrid_wait(h, &h->exchange);
     }
     for (size_t p = 0; p < h->passes && status == TW_OK; p++) {
         status = tw_hybrid_step(h, &args, p);

@@ -38,7 +38,7 @@ static tw_status_t tw_running_count(const tw_statistics_t *s, const float *state
     if (s == NULL || (layers > 0 && channels == NULL)) {
         return TW_ERR_INVALID_ARG;
     }
-    if (s->request != NULL) {
+    if (s->flight.request != NULL) {
         return TW_ERR_BUSY;
     }
     for (size_t l = 0; l < layers; l++) {
@@ -76,10 +76,9 @@ static void tw_running_merge_all(const tw_statistics_t *s, const size_t *channel
 tw_status_t tw_statistics_running(tw_statistics_t *statistics, float *state, const size_t *channels,
                                   size_t layers)
 {
-    tw_statistics_t *s       = statistics;
-    tw_request_t    *request = NULL;
+    tw_statistics_t *s = statistics;
+    tw_flight_t      flight;
     size_t           count;
-    int64_t          span;
     tw_status_t      status = tw_running_count(s, state, channels, layers, &count);
 
     if (status != TW_OK || count == 0 || s->world->size == 1) {
@@ -89,12 +88,14 @@ tw_status_t tw_statistics_running(tw_statistics_t *statistics, float *state, con
     if (status != TW_OK) {
         return status;
     }
-    span = tw_trace_begin(s->config.trace, TW_TRACE_NETWORK, "running statistics", (int64_t)layers);
-    status = tw_statistics_gather(s, s->world, s->my_states, s->states, count, &request);
+    flight = (tw_flight_t){.event = s->flight.event,
+                           .span  = tw_trace_begin(s->config.trace, TW_TRACE_NETWORK,
+                                                   "running statistics", (int64_t)layers)};
+    status = tw_statistics_gather(s, s->world, s->my_states, s->states, count, &flight);
     if (status == TW_OK) {
-        status = tw_wait(&request);
+        status = tw_wait(&flight.request);
     }
-    tw_trace_end(s->config.trace, span);
+    tw_trace_end(s->config.trace, flight.span);
     if (status != TW_OK) {
         return status;
     }

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "runtime/scheduler/side_stream.h"
@@ -14,11 +15,16 @@ tw_status_t tw_side_open(tw_side_stream_t *side, tw_comm_t *comm, const tw_exec_
 {
     tw_status_t status;
 
-    *side = (tw_side_stream_t){.comm = comm};
-    if (exec == NULL || exec->memory != TW_MEMORY_CUDA) {
-        return TW_OK;
+    *side = (tw_side_stream_t){.comm = comm, .open = true, .given = exec != NULL};
+    if (exec != NULL) {
+        side->exec = *exec;
     }
     tw_comm_enter(comm);
+    comm->requests++;
+    if (exec == NULL || exec->memory != TW_MEMORY_CUDA) {
+        tw_comm_leave(comm);
+        return TW_OK;
+    }
     status = tw_comm_device_open(comm);
     if (status == TW_OK) {
         side->ops    = comm->device->ops;
@@ -40,31 +46,63 @@ tw_status_t tw_side_open_own(tw_side_stream_t *side, tw_comm_t *comm, const tw_e
             TW_ERROR(&comm->log, "%s: device %d gives no stream", who, comm->device->number);
             side->own = NULL;
         }
+        side->exec.stream = side->own;
         tw_comm_leave(comm);
     }
     return status;
 }
 
-void tw_side_settle(const tw_side_stream_t *side)
+/* The device's pool of a kind of memory; -1: the communicator's. */
+static int tw_side_pool(const tw_side_stream_t *side, tw_side_kind_t kind)
 {
-    if (side->ops != NULL) {
-        tw_comm_enter(side->comm);
-        if (side->own != NULL) {
-            side->ops->finish(side->own);
+    return side->ops == NULL || kind == TW_SIDE_HOST ? -1
+           : kind == TW_SIDE_PINNED                  ? (int)TW_DEVICE_PINNED
+                                                     : (int)TW_DEVICE_MEMORY;
+}
+
+static void tw_side_put(tw_side_stream_t *side)
+{
+    while (side->buffers > 0) {
+        void *const buffer = side->buffer[--side->buffers];
+        const int   pool   = tw_side_pool(side, side->kind[side->buffers]);
+
+        if (pool < 0) {
+            tw_pool_put(&side->comm->pool, buffer);
+        } else {
+            tw_comm_device_put(side->comm, (tw_device_memory_t)pool, buffer);
         }
-        side->ops->finish(side->caller);
-        tw_comm_leave(side->comm);
     }
 }
 
 void tw_side_close(tw_side_stream_t *side)
 {
-    if (side->own != NULL) {
-        tw_comm_enter(side->comm);
-        side->ops->stream_destroy(side->own);
-        tw_comm_leave(side->comm);
-        side->own = NULL;
+    tw_comm_t *comm = side->comm;
+
+    if (!side->open) {
+        return;
     }
+    tw_comm_enter(comm);
+    if (side->own != NULL) {
+        side->ops->finish(side->own);
+    }
+    if (side->ops != NULL) {
+        side->ops->finish(side->caller);
+    }
+    while (side->events != NULL) {
+        tw_device_event_t *event = side->events;
+
+        side->events = event->next;
+        tw_comm_device_event_put(comm, event);
+    }
+    if (comm->status == TW_OK) { /* else MPI may still write into them */
+        tw_side_put(side);
+    }
+    if (side->own != NULL) {
+        side->ops->stream_destroy(side->own);
+    }
+    side->open = false;
+    comm->requests--;
+    tw_comm_leave(comm);
 }
 
 bool tw_side_has(const tw_side_stream_t *side, const void *p)
@@ -87,70 +125,55 @@ tw_status_t tw_side_check(const tw_side_stream_t *side, const void *p, const cha
     return well ? TW_OK : TW_ERR_INVALID_ARG;
 }
 
-tw_status_t tw_side_get(const tw_side_stream_t *side, size_t bytes, void **p)
+static void tw_side_keep(tw_side_stream_t *side, tw_side_kind_t kind, void *buffer)
 {
-    tw_status_t status;
+    assert(side->buffers < TW_SIDE_BUFFERS);
+    side->kind[side->buffers]     = kind;
+    side->buffer[side->buffers++] = buffer;
+}
 
+void *tw_side_get(tw_side_stream_t *side, tw_side_kind_t kind, size_t bytes, tw_status_t *status_p)
+{
+    const int pool   = tw_side_pool(side, kind);
+    void     *buffer = NULL;
+
+    if (*status_p != TW_OK || (pool < 0 && kind == TW_SIDE_PINNED)) {
+        return NULL;
+    }
     tw_comm_enter(side->comm);
-    status = side->ops != NULL ? tw_comm_device_get(side->comm, TW_DEVICE_MEMORY, bytes, p)
-                               : tw_pool_get(&side->comm->pool, bytes, p);
+    *status_p = pool < 0 ? tw_pool_get(&side->comm->pool, bytes, &buffer)
+                         : tw_comm_device_get(side->comm, (tw_device_memory_t)pool, bytes, &buffer);
     tw_comm_leave(side->comm);
-    return status;
-}
-
-void tw_side_put(const tw_side_stream_t *side, void *p)
-{
-    tw_comm_enter(side->comm);
-    if (side->ops != NULL) {
-        tw_comm_device_put(side->comm, TW_DEVICE_MEMORY, p);
-    } else {
-        tw_pool_put(&side->comm->pool, p);
+    if (*status_p != TW_OK) {
+        return NULL;
     }
-    tw_comm_leave(side->comm);
+    tw_side_keep(side, kind, buffer);
+    return buffer;
 }
 
-tw_status_t tw_side_pinned_get(const tw_side_stream_t *side, size_t bytes, void **p)
+tw_device_event_t *tw_side_event(tw_side_stream_t *side, tw_status_t *status_p)
 {
-    tw_status_t status = TW_OK;
+    tw_device_event_t *event = NULL;
 
-    *p = NULL;
-    if (side->ops != NULL) {
+    if (*status_p == TW_OK && side->ops != NULL) {
         tw_comm_enter(side->comm);
-        status = tw_comm_device_get(side->comm, TW_DEVICE_PINNED, bytes, p);
+        *status_p = tw_comm_device_event_get(side->comm, &event);
         tw_comm_leave(side->comm);
     }
-    return status;
-}
-
-void tw_side_pinned_put(const tw_side_stream_t *side, void *p)
-{
-    if (p != NULL) {
-        tw_comm_enter(side->comm);
-        tw_comm_device_put(side->comm, TW_DEVICE_PINNED, p);
-        tw_comm_leave(side->comm);
-    }
-}
-
-tw_status_t tw_side_event_get(const tw_side_stream_t *side, tw_device_event_t **event_p)
-{
-    tw_status_t status = TW_OK;
-
-    *event_p = NULL;
-    if (side->ops != NULL) {
-        tw_comm_enter(side->comm);
-        status = tw_comm_device_event_get(side->comm, event_p);
-        tw_comm_leave(side->comm);
-    }
-    return status;
-}
-
-void tw_side_event_put(const tw_side_stream_t *side, tw_device_event_t *event)
-{
     if (event != NULL) {
-        tw_comm_enter(side->comm);
-        tw_comm_device_event_put(side->comm, event);
-        tw_comm_leave(side->comm);
+        event->next  = side->events;
+        side->events = event;
     }
+    return event;
+}
+
+tw_status_t tw_side_agreed_get(tw_side_stream_t *side, tw_status_t mine, size_t bytes, void **p)
+{
+    mine = tw_comm_agreed_get_if(side->comm, mine, bytes, p);
+    if (mine == TW_OK) {
+        tw_side_keep(side, TW_SIDE_HOST, *p);
+    }
+    return mine;
 }
 
 tw_status_t tw_side_mark(const tw_side_stream_t *side, tw_device_event_t *event)

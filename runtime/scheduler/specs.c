@@ -68,11 +68,20 @@ void tw_specs_destroy(tw_specs_t *specs)
     free(specs->codec);
 }
 
-bool tw_codec_of_f32(const tw_codec_t *codec)
+tw_status_t tw_codec_check_f32(const tw_comm_t *comm, const char *who, const tw_codec_t *codec)
 {
     tw_codec_traits_t traits;
 
-    return codec == NULL || (tw_codec_traits(codec, &traits) == TW_OK && traits.dtype == TW_F32);
+    if (codec == NULL || (tw_codec_traits(codec, &traits) == TW_OK && traits.dtype == TW_F32)) {
+        return TW_OK;
+    }
+    TW_ERROR(&comm->log, "%s: codec %s is not of float32", who, tw_codec_spec(codec));
+    return TW_ERR_UNSUPPORTED;
+}
+
+const char *tw_codec_spec_of(const tw_codec_t *codec)
+{
+    return codec != NULL ? tw_codec_spec(codec) : "fp32";
 }
 
 bool tw_codec_lossy(const tw_codec_t *codec)

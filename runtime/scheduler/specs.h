@@ -30,8 +30,11 @@ void tw_specs_shorten(tw_specs_t *specs, size_t count);
 
 void tw_specs_destroy(tw_specs_t *specs);
 
-/* Is it a codec of float32? */
-bool tw_codec_of_f32(const tw_codec_t *codec);
+/* Is it a codec of float32? TW_OK, TW_ERR_UNSUPPORTED (logged). */
+tw_status_t tw_codec_check_f32(const tw_comm_t *comm, const char *who, const tw_codec_t *codec);
+
+/* Its full spec. */
+const char *tw_codec_spec_of(const tw_codec_t *codec);
 
 /* NULL is fp32, which is lossless. */
 bool tw_codec_lossy(const tw_codec_t *codec);

@@ -30,8 +30,6 @@
 
 #include "runtime/base/fpmode.h"
 #include "runtime/scheduler/statistics.h"
-#include "runtime/transport/api/collective.h"
-#include "runtime/transport/engine/staging.h"
 #include "runtime/transport/comm/progress_thread.h"
 
 static size_t tw_layer_numbers(const tw_statistics_t *s, const tw_statistics_layer_t *layer)
@@ -62,7 +60,7 @@ static tw_status_t tw_statistics_take(tw_statistics_t *s, double *const *numbers
     if (s == NULL || (layers > 0 && (numbers == NULL || channels == NULL))) {
         return TW_ERR_INVALID_ARG;
     }
-    if (s->request != NULL) {
+    if (s->flight.request != NULL) {
         return TW_ERR_BUSY;
     }
     if (layers > s->config.layers) {
@@ -132,15 +130,13 @@ static tw_status_t tw_statistics_copy(const tw_statistics_t *s, bool back)
 }
 
 tw_status_t tw_statistics_gather(const tw_statistics_t *s, tw_comm_t *comm, const void *mine,
-                                 void *all, size_t words, tw_request_t **request_p)
+                                 void *all, size_t words, tw_flight_t *flight)
 {
-    tw_status_t          status = tw_side_mark(&s->side, s->event);
     tw_collective_call_t call;
 
     tw_collective_begin(&call, comm, &tw_collective_allgather, "allgather", mine, all, NULL);
     call.in.each = words;
-    call.after   = s->event;
-    return status == TW_OK ? tw_collective(&call, TW_NONBLOCKING, request_p) : status;
+    return tw_flight_call(&s->side, &call, TW_NONBLOCKING, flight);
 }
 
 static tw_status_t tw_statistics_start(tw_statistics_t *s, double *const *numbers,
@@ -164,9 +160,9 @@ static tw_status_t tw_statistics_start(tw_statistics_t *s, double *const *number
     if (status != TW_OK) {
         return status;
     }
-    s->span = tw_trace_begin(s->config.trace, TW_TRACE_NETWORK,
-                             sums ? "statistics back" : "statistics", (int64_t)layers);
-    return tw_statistics_gather(s, s->comm, s->mine, s->all, TW_WORDS * s->numbers, &s->request);
+    s->flight.span = tw_trace_begin(s->config.trace, TW_TRACE_NETWORK,
+                                    sums ? "statistics back" : "statistics", (int64_t)layers);
+    return tw_statistics_gather(s, s->comm, s->mine, s->all, TW_WORDS * s->numbers, &s->flight);
 }
 
 static void tw_layer_merge(double *into, size_t channels, const double *all, size_t stride,
@@ -222,11 +218,11 @@ tw_status_t tw_statistics_wait(tw_statistics_t *statistics)
     if (s == NULL) {
         return TW_ERR_INVALID_ARG;
     }
-    if (s->request == NULL) {
+    if (s->flight.request == NULL) {
         return TW_OK;
     }
-    status = tw_wait(&s->request);
-    tw_trace_end(s->config.trace, s->span);
+    status = tw_wait(&s->flight.request);
+    tw_trace_end(s->config.trace, s->flight.span);
     if (status != TW_OK) {
         return status;
     }

@@ -4,13 +4,9 @@
 #ifndef TW_SCHEDULER_STATISTICS_H
 #define TW_SCHEDULER_STATISTICS_H
 
-#include <stdbool.h>
-
-#include <thinwire/collective.h>
 #include <thinwire/statistics.h>
 
-#include "runtime/scheduler/side_stream.h"
-#include "runtime/transport/comm/comm.h"
+#include "runtime/scheduler/exchange.h"
 
 #define TW_WORDS (sizeof(double) / sizeof(float)) /* fp32 words that carry a double */
 
@@ -25,22 +21,20 @@ struct tw_statistics {
     tw_comm_t             *comm;  /* for moments and sums; NULL for a group of one rank          */
     int                    ranks; /* of the group                                                */
     tw_statistics_config_t config;
-    tw_side_stream_t       side;  /* memory of the caller's numbers                              */
-    tw_device_event_t     *event; /* after the copies to mine; NULL: host memory                 */
-    void                  *buffer, *buffer_of_states; /* of comm's pool, of world's               */
-    void                  *pinned; /* holds this rank's part instead of these; NULL: host memory  */
-    double                *mine, *all; /* numbers of this rank, of all ranks                      */
-    float                 *my_states, *states; /* the same for running statistics                 */
+    tw_side_stream_t       side;   /* memory of the caller's numbers                             */
+    tw_side_stream_t       inside; /* of own: memory of the host                                 */
+    tw_flight_t flight;     /* behind the copies to mine; request NULL: no current exchange */
+    void       *pinned;     /* holds this rank's part instead of these; NULL: host memory  */
+    double     *mine, *all; /* numbers of this rank, of all ranks                      */
+    float      *my_states, *states; /* the same for running statistics                 */
     tw_statistics_layer_t *layer; /* of the current exchange                                     */
     size_t                 layers, numbers;
     bool                   sums;
-    int64_t                span;    /* in the trace                 */
-    tw_request_t          *request; /* NULL: no current exchange    */
 };
 
-/* As tw_iallgather() in fp32, behind the event if there is one. */
+/* As tw_iallgather() in fp32, behind the flight's event. */
 tw_status_t tw_statistics_gather(const tw_statistics_t *s, tw_comm_t *comm, const void *mine,
-                                 void *all, size_t words, tw_request_t **request_p);
+                                 void *all, size_t words, tw_flight_t *flight);
 
 /* Most numbers of one exchange. */
 static inline size_t tw_statistics_most(const tw_statistics_config_t *config)

@@ -4,16 +4,11 @@
  */
 #include "config.h"
 
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "runtime/base/bytes.h"
-#include "runtime/scheduler/same.h"
 #include "runtime/scheduler/statistics.h"
 #include "runtime/transport/api/open.h"
 #include "runtime/transport/comm/progress_thread.h"
-#include "runtime/transport/device/device.h"
 
 /* Bytes of `each` elements of this rank and of all ranks; false where they exceed memory. */
 static bool tw_statistics_bytes(size_t each, int ranks, size_t element, size_t *bytes)
@@ -80,45 +75,44 @@ static tw_status_t tw_statistics_room(tw_statistics_t *s)
 {
     const size_t most = tw_statistics_most(&s->config);
     size_t       bytes;
-    void        *buffer = NULL;
-    tw_status_t  status;
+    void        *buffer;
+    tw_status_t  status = TW_OK;
 
     if (s->comm == NULL || !tw_statistics_bytes(most, s->ranks, sizeof(double), &bytes)) {
         return TW_OK;
     }
-    tw_comm_enter(s->comm);
-    status = tw_comm_agreed_get(s->comm, bytes, &buffer);
-    tw_comm_leave(s->comm);
+    if (s->own != NULL) {
+        status = tw_side_open(&s->inside, s->own, NULL);
+    }
+    if (status == TW_OK) {
+        status = tw_side_agreed_get(s->own != NULL ? &s->inside : &s->side, TW_OK, bytes, &buffer);
+    }
     if (status != TW_OK) {
         return status;
     }
-    s->buffer = buffer;
-    s->all    = (double *)buffer + most;
-    s->mine   = s->pinned != NULL ? s->pinned : buffer;
+    s->all  = (double *)buffer + most;
+    s->mine = s->pinned != NULL ? s->pinned : buffer;
     return tw_statistics_rehearse(s->comm, buffer, s->all, TW_WORDS * most);
 }
 
 /* The same for running statistics, over all ranks. */
 static tw_status_t tw_statistics_room_for_states(tw_statistics_t *s)
 {
-    const size_t most   = s->config.states;
-    size_t       bytes  = 0;
-    void        *buffer = NULL;
+    const size_t most = s->config.states;
+    size_t       bytes;
+    void        *buffer;
     tw_status_t  status;
 
     if (most == 0 || s->world->size == 1 ||
         !tw_statistics_bytes(most, s->world->size, sizeof(float), &bytes)) {
         return TW_OK;
     }
-    tw_comm_enter(s->world);
-    status = tw_comm_agreed_get(s->world, bytes, &buffer);
-    tw_comm_leave(s->world);
+    status = tw_side_agreed_get(&s->side, TW_OK, bytes, &buffer);
     if (status != TW_OK) {
         return status;
     }
-    s->buffer_of_states = buffer;
-    s->states           = (float *)buffer + most;
-    s->my_states        = buffer;
+    s->states    = (float *)buffer + most;
+    s->my_states = buffer;
     if (s->pinned != NULL) {
         s->my_states = (float *)(void *)((double *)s->pinned + tw_statistics_most(&s->config));
     }
@@ -131,14 +125,10 @@ static tw_status_t tw_statistics_room_beside(tw_statistics_t *s)
     const tw_statistics_config_t *config = &s->config;
     tw_status_t                   status = tw_side_open(&s->side, s->world, config->exec);
 
-    if (status == TW_OK) {
-        status = tw_side_event_get(&s->side, &s->event);
-    }
-    if (status == TW_OK) {
-        status = tw_side_pinned_get(
-            &s->side, tw_statistics_most(config) * sizeof(double) + config->states * sizeof(float),
-            &s->pinned);
-    }
+    s->flight.event = tw_side_event(&s->side, &status);
+    s->pinned       = tw_side_get(
+              &s->side, TW_SIDE_PINNED,
+              tw_statistics_most(config) * sizeof(double) + config->states * sizeof(float), &status);
     return status;
 }
 
@@ -157,14 +147,6 @@ static tw_status_t tw_statistics_replace(tw_statistics_t *s)
     return status;
 }
 
-/* What a dead communicator was using is not given back. */
-static void tw_statistics_put(tw_comm_t *comm, void *buffer)
-{
-    if (buffer != NULL && tw_comm_status(comm) == TW_OK) {
-        tw_pool_put(&comm->pool, buffer);
-    }
-}
-
 static tw_status_t tw_statistics_release(tw_statistics_t *s)
 {
     tw_status_t status = TW_OK;
@@ -172,17 +154,11 @@ static tw_status_t tw_statistics_release(tw_statistics_t *s)
     if (s->own != NULL && tw_comm_status(s->world) != TW_OK) {
         s->own->status = TW_ERR_DEAD; /* its ranks may be gone, too: released without a message */
     }
-    tw_side_settle(&s->side);
-    tw_side_event_put(&s->side, s->event);
-    tw_side_pinned_put(&s->side, s->pinned);
-    tw_statistics_put(s->comm, s->buffer);
-    tw_statistics_put(s->world, s->buffer_of_states);
+    tw_side_close(&s->side);
+    tw_side_close(&s->inside);
     if (s->own != NULL) {
         status = tw_comm_destroy(s->own);
     }
-    tw_comm_enter(s->world);
-    s->world->requests--;
-    tw_comm_leave(s->world);
     free(s->layer);
     free(s);
     return status;
@@ -215,15 +191,13 @@ static tw_statistics_t *tw_statistics_make(tw_comm_t *comm, const tw_statistics_
 
 static tw_status_t tw_statistics_same(const tw_statistics_t *s)
 {
-    const int       device   = s->side.ops != NULL;
     const size_t    sizes[]  = {s->config.layers, s->config.channels, s->config.states};
     const tw_same_t fields[] = {
-        {"groups", tw_fnv1a(TW_FNV_START, &s->config.group, sizeof(s->config.group))},
-        {"sizes of exchanges", tw_fnv1a(TW_FNV_START, sizes, sizeof(sizes))},
-        {"kinds of memory", tw_fnv1a(TW_FNV_START, &device, sizeof(device))},
+        {"groups", TW_HASH(TW_FNV_START, s->config.group)},
+        {"sizes of exchanges", TW_HASH(TW_FNV_START, sizes)},
     };
 
-    return tw_same_everywhere(s->world, "tw_statistics_create", fields,
+    return tw_same_everywhere(&s->side, "tw_statistics_create", fields,
                               sizeof(fields) / sizeof(fields[0]));
 }
 
@@ -247,7 +221,6 @@ static tw_status_t tw_statistics_complete(tw_statistics_t *s)
     return status == TW_OK ? tw_statistics_replace(s) : status;
 }
 
-/* The object counts as a plan of the caller's communicator, which cannot be destroyed before it. */
 tw_status_t tw_statistics_create(tw_comm_t *comm, const tw_statistics_config_t *config,
                                  tw_statistics_t **statistics_p)
 {
@@ -262,9 +235,6 @@ tw_status_t tw_statistics_create(tw_comm_t *comm, const tw_statistics_config_t *
         s      = tw_statistics_make(comm, config);
         status = s != NULL ? tw_statistics_room_beside(s) : TW_ERR_NO_MEMORY;
     }
-    tw_comm_enter(comm);
-    comm->requests += s != NULL;
-    tw_comm_leave(comm);
     status = tw_comm_agree(comm, status);
     if (status == TW_OK) {
         status = tw_statistics_same(s);
@@ -285,7 +255,7 @@ tw_status_t tw_statistics_destroy(tw_statistics_t *statistics)
     if (statistics == NULL) {
         return TW_OK;
     }
-    return statistics->request == NULL ? tw_statistics_release(statistics) : TW_ERR_BUSY;
+    return statistics->flight.request == NULL ? tw_statistics_release(statistics) : TW_ERR_BUSY;
 }
 
 int tw_statistics_ranks(const tw_statistics_t *statistics)

@@ -6,25 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/bytes.h"
-#include "runtime/scheduler/same.h"
 #include "runtime/scheduler/weights.h"
-#include "runtime/transport/engine/request.h"
-#include "runtime/transport/comm/progress_thread.h"
 
 /* ---- arguments ----------------------------------------------------------------------------- */
 
 static tw_status_t tw_weights_check(tw_comm_t *comm, const tw_weights_config_t *config)
 {
-    if (config->owners != TW_WEIGHTS_ROOT && config->owners != TW_WEIGHTS_SHARDED) {
-        return TW_ERR_INVALID_ARG;
-    }
-    if (!tw_codec_of_f32(config->gradient)) {
-        TW_ERROR(&comm->log, "tw_weights_create: codec %s is not of float32",
-                 tw_codec_spec(config->gradient));
-        return TW_ERR_UNSUPPORTED;
-    }
-    return TW_OK;
+    return config->owners != TW_WEIGHTS_ROOT && config->owners != TW_WEIGHTS_SHARDED
+               ? TW_ERR_INVALID_ARG
+               : tw_codec_check_f32(comm, "tw_weights_create", config->gradient);
 }
 
 static tw_status_t tw_weights_check_groups(const tw_side_stream_t   *side,
@@ -37,21 +27,12 @@ static tw_status_t tw_weights_check_groups(const tw_side_stream_t   *side,
     for (size_t i = 0; i < n; i++) {
         const tw_weights_group_t *g = &groups[i];
 
-        if (g->name == NULL || g->name[0] == '\0' || strlen(g->name) >= TW_WEIGHTS_NAME ||
-            (g->count > 0 && (g->weights == NULL || g->gradient == NULL))) {
-            TW_ERROR(
-                &comm->log,
-                "tw_weights_create: group %zu ('%.80s') has no address, or a name that is not 1 "
-                "to %d bytes long",
-                i, g->name != NULL ? g->name : "", TW_WEIGHTS_NAME - 1);
+        if (tw_item_check(comm, who, "group", groups, sizeof(*groups), i) != TW_OK) {
             return TW_ERR_INVALID_ARG;
         }
-        for (size_t k = 0; k < i; k++) {
-            if (strcmp(groups[k].name, g->name) == 0) {
-                TW_ERROR(&comm->log, "tw_weights_create: groups %zu and %zu are both called '%s'",
-                         k, i, g->name);
-                return TW_ERR_INVALID_ARG;
-            }
+        if (g->count > 0 && (g->weights == NULL || g->gradient == NULL)) {
+            TW_ERROR(&comm->log, "%s: group %zu ('%.80s') has no address", who, i, g->name);
+            return TW_ERR_INVALID_ARG;
         }
         if (g->count > 0 &&
             (tw_side_check(side, g->weights, who, "weights of group", g->name) != TW_OK ||
@@ -81,15 +62,14 @@ static tw_status_t tw_weights_codecs(tw_weights_t *w, const tw_weights_config_t 
 }
 
 /* Masters of the caller's, and events. */
-static tw_status_t tw_weights_own(const tw_weights_t *w, tw_weights_part_t *part)
+static tw_status_t tw_weights_own(tw_weights_t *w, tw_weights_part_t *part)
 {
     tw_status_t status = tw_side_check(&w->side, part->own > 0 ? part->master : NULL,
                                        "tw_weights_create", "masters of group", part->name);
 
-    if (status == TW_OK) {
-        status = tw_side_event_get(&w->side, &part->sum_event);
-    }
-    return status == TW_OK ? tw_side_event_get(&w->side, &part->send_event) : status;
+    part->sum.event  = tw_side_event(&w->side, &status);
+    part->send.event = tw_side_event(&w->side, &status);
+    return status;
 }
 
 /* What each rank can do by itself. */
@@ -109,13 +89,13 @@ static tw_status_t tw_weights_begin(tw_weights_t *w, const tw_weights_config_t *
     for (size_t i = 0; i < n && status == TW_OK; i++) {
         tw_weights_part_t *part = &w->part[i];
 
-        *part = (tw_weights_part_t){.weights   = groups[i].weights,
-                                    .gradient  = groups[i].gradient,
-                                    .master    = groups[i].master,
-                                    .count     = groups[i].count,
-                                    .at        = at,
-                                    .sum_span  = -1,
-                                    .send_span = -1};
+        *part = (tw_weights_part_t){.weights  = groups[i].weights,
+                                    .gradient = groups[i].gradient,
+                                    .master   = groups[i].master,
+                                    .count    = groups[i].count,
+                                    .at       = at,
+                                    .sum      = {.span = -1},
+                                    .send     = {.span = -1}};
         strcpy(part->name, groups[i].name);
         status = tw_weights_codecs(w, config, &groups[i], part);
         if (status == TW_OK) {
@@ -128,58 +108,49 @@ static tw_status_t tw_weights_begin(tw_weights_t *w, const tw_weights_config_t *
             status = tw_weights_own(w, part);
         }
     }
-    return status == TW_OK ? tw_side_event_get(&w->side, &w->event) : status;
+    w->event = tw_side_event(&w->side, &status);
+    return status;
 }
 
 /* ---- agreement ----------------------------------------------------------------------------- */
 
 static tw_status_t tw_weights_same(const tw_weights_t *w)
 {
-    const int device = w->side.ops != NULL;
-    uint64_t  names  = tw_fnv1a(TW_FNV_START, &w->parts, sizeof(w->parts));
-    uint64_t  counts = TW_FNV_START, codecs = TW_FNV_START;
+    uint64_t names  = TW_HASH(TW_FNV_START, w->parts);
+    uint64_t counts = TW_FNV_START, codecs = TW_FNV_START;
 
     for (size_t i = 0; i < w->parts; i++) {
         const tw_weights_part_t *part = &w->part[i];
 
         names  = tw_same_text(names, part->name);
-        counts = tw_fnv1a(counts, &part->count, sizeof(part->count));
-        counts = tw_fnv1a(counts, &part->unit, sizeof(part->unit));
+        counts = TW_HASH(counts, part->count);
+        counts = TW_HASH(counts, part->unit);
         codecs = tw_same_text(codecs, tw_codec_spec(part->codec));
-        codecs = tw_same_text(codecs, part->summed != NULL ? tw_codec_spec(part->summed) : "fp32");
+        codecs = tw_same_text(codecs, tw_codec_spec_of(part->summed));
     }
-    return tw_same_everywhere(
-        w->comm, "tw_weights_create",
-        (const tw_same_t[]){{"names of groups", names},
-                            {"elements or units of groups", counts},
-                            {"codecs", codecs},
-                            {"owners", tw_fnv1a(TW_FNV_START, &w->owners, sizeof(w->owners))},
-                            {"kinds of memory", tw_fnv1a(TW_FNV_START, &device, sizeof(device))}},
-        5);
+    return tw_same_everywhere(&w->side, "tw_weights_create",
+                              (const tw_same_t[]){{"names of groups", names},
+                                                  {"elements or units of groups", counts},
+                                                  {"codecs", codecs},
+                                                  {"owners", TW_HASH(TW_FNV_START, w->owners)}},
+                              4);
 }
 
 /* Masters that the caller has no memory for, and what norms need: the squares of all ranks, and on
  * a device those of this rank there and in pinned memory. */
 static tw_status_t tw_weights_get(tw_weights_t *w, size_t own)
 {
-    const size_t squares = 2 * w->parts * ((size_t)w->comm->size + 1) * sizeof(float);
-    void        *room = NULL, *on_device = NULL;
-    tw_status_t  status = tw_side_get(&w->side, own * sizeof(float), &w->masters);
+    const size_t      squares = 2 * w->parts * ((size_t)w->comm->size + 1) * sizeof(float);
+    tw_side_stream_t *side    = &w->side;
+    tw_status_t       status  = TW_OK;
 
-    if (status == TW_OK) {
-        tw_comm_enter(w->comm);
-        status = tw_pool_get(&w->comm->pool, squares, &room);
-        tw_comm_leave(w->comm);
-        w->squares = room;
+    w->masters = tw_side_get(side, TW_SIDE_DATA, own * sizeof(float), &status);
+    w->squares = tw_side_get(side, TW_SIDE_HOST, squares, &status);
+    if (side->ops != NULL) {
+        w->device_squares = tw_side_get(
+            side, TW_SIDE_DATA, (w->parts + TW_DEVICE_SQUARE_WORK) * sizeof(double), &status);
     }
-    if (status == TW_OK && w->side.ops != NULL) {
-        status =
-            tw_side_get(&w->side, (w->parts + TW_DEVICE_SQUARE_WORK) * sizeof(double), &on_device);
-        w->device_squares = on_device;
-    }
-    if (status == TW_OK) {
-        status = tw_side_pinned_get(&w->side, w->parts * sizeof(double), &w->pinned);
-    }
+    w->pinned = tw_side_get(side, TW_SIDE_PINNED, w->parts * sizeof(double), &status);
     return status;
 }
 
@@ -208,11 +179,8 @@ static tw_status_t tw_weights_room(tw_weights_t *w)
 
 static tw_status_t tw_weights_make(tw_weights_t *w, tw_status_t mine)
 {
-    tw_status_t status;
+    tw_status_t status = tw_comm_agree(w->comm, mine);
 
-    tw_comm_enter(w->comm);
-    status = tw_comm_agree(w->comm, mine);
-    tw_comm_leave(w->comm);
     if (status == TW_OK) {
         status = tw_weights_same(w);
     }
@@ -244,19 +212,12 @@ tw_status_t tw_weights_create(tw_comm_t *comm, const tw_weights_config_t *config
         tw_side_close(&side);
         return tw_weights_make(&none, status == TW_OK ? TW_ERR_NO_MEMORY : status);
     }
-    w->comm   = comm;
-    w->side   = side;
-    w->owners = config->owners;
-    w->trace  = config->trace;
-    if (config->exec != NULL) {
-        w->exec     = *config->exec;
-        w->how.exec = &w->exec;
-        if (side.ops != NULL) {
-            w->exec.stream = side.own;
-        }
-    }
-    comm->requests++;
-    status = tw_weights_make(w, tw_weights_begin(w, config, groups, n));
+    w->comm     = comm;
+    w->side     = side;
+    w->owners   = config->owners;
+    w->trace    = config->trace;
+    w->how.exec = tw_side_exec(&w->side);
+    status      = tw_weights_make(w, tw_weights_begin(w, config, groups, n));
     if (status != TW_OK) {
         tw_weights_destroy(w);
         return status;
@@ -271,31 +232,14 @@ void tw_weights_destroy(tw_weights_t *w)
         return;
     }
     for (size_t i = 0; i < w->parts; i++) {
-        tw_wait(&w->part[i].sum);
-        tw_wait(&w->part[i].send);
-        tw_request_free(&w->part[i].sum);
-        tw_request_free(&w->part[i].send);
+        tw_wait(&w->part[i].sum.request);
+        tw_wait(&w->part[i].send.request);
+        tw_request_free(&w->part[i].sum.request);
+        tw_request_free(&w->part[i].send.request);
         tw_feedback_destroy(w->part[i].feedback);
     }
-    tw_side_settle(&w->side);
-    for (size_t i = 0; i < w->parts; i++) {
-        tw_side_event_put(&w->side, w->part[i].sum_event);
-        tw_side_event_put(&w->side, w->part[i].send_event);
-    }
-    tw_side_event_put(&w->side, w->event);
-    tw_specs_destroy(&w->specs);
-    tw_comm_enter(w->comm);
-    w->comm->requests--;
-    if (w->comm->status == TW_OK) { /* else MPI may still write into them */
-        tw_side_put(&w->side, w->masters);
-        tw_pool_put(&w->comm->pool, w->squares);
-        if (w->side.ops != NULL) {
-            tw_side_put(&w->side, w->device_squares);
-            tw_side_pinned_put(&w->side, w->pinned);
-        }
-    }
-    tw_comm_leave(w->comm);
     tw_side_close(&w->side);
+    tw_specs_destroy(&w->specs);
     free(w->counts);
     free(w->part);
     free(w);
@@ -320,7 +264,7 @@ tw_status_t tw_weights_share(const tw_weights_t *w, size_t i, tw_weights_share_t
 /* Of `auto`, what was chosen. */
 static const tw_codec_t *tw_weights_travel_in(const tw_weights_part_t *part)
 {
-    return part->send != NULL ? part->send->codec : part->codec;
+    return part->send.request != NULL ? part->send.request->codec : part->codec;
 }
 
 const char *tw_weights_codec(const tw_weights_t *w, size_t i)

@@ -4,39 +4,30 @@
 #ifndef TW_SCHEDULER_WEIGHTS_H
 #define TW_SCHEDULER_WEIGHTS_H
 
-#include <thinwire/collective.h>
 #include <thinwire/weights.h>
 
-#include "runtime/scheduler/side_stream.h"
-#include "runtime/scheduler/specs.h"
-#include "runtime/transport/comm/comm.h"
+#include "runtime/scheduler/exchange.h"
 
-#define TW_WEIGHTS_NAME 64 /* bytes, with the NUL: as names of feedback objects */
 #define TW_WEIGHTS_UNIT 64 /* elements: whole lines of memory, whatever the codec */
 
 typedef struct tw_weights_part {
-    char               name[TW_WEIGHTS_NAME];
-    float             *weights, *gradient, *master;
-    size_t             count, unit;
-    size_t             first, own, at; /* see tw_weights_share_t         */
-    const tw_codec_t  *codec;          /* of the weights; never NULL     */
-    const tw_codec_t  *summed;         /* of the gradient; NULL: fp32    */
-    tw_feedback_t     *feedback;       /* or NULL                        */
-    tw_request_t      *sum;            /* plans; NULL: no communication is needed  */
-    tw_request_t      *send;
-    tw_device_event_t *sum_event,
-        *send_event; /* after the work that computes the gradient, and the masters;
-                                                  NULL: host memory */
-    size_t  room;    /* bytes of the largest buffer that a plan for `send` has had */
-    bool    ready, started, complete; /* the sum                            */
-    bool    wanted, travels;          /* by tw_weights_send(); its plan is started */
-    int64_t sum_span, send_span;
+    char              name[TW_ITEM_NAME];
+    float            *weights, *gradient, *master;
+    size_t            count, unit;
+    size_t            first, own, at; /* see tw_weights_share_t         */
+    const tw_codec_t *codec;          /* of the weights; never NULL     */
+    const tw_codec_t *summed;         /* of the gradient; NULL: fp32    */
+    tw_feedback_t    *feedback;       /* or NULL                        */
+    tw_flight_t       sum;            /* plans; NULL: no communication is needed */
+    tw_flight_t       send;
+    size_t            room; /* bytes of the largest buffer that a plan for `send` has had */
+    bool              ready, started, complete; /* the sum                            */
+    bool              wanted, travels;          /* by tw_weights_send(); its plan is started */
 } tw_weights_part_t;
 
 struct tw_weights {
     tw_comm_t          *comm;
     tw_weights_owners_t owners;
-    tw_exec_t           exec;
     tw_how_t            how; /* exec, or none */
     tw_side_stream_t    side;
     tw_device_event_t  *event; /* of norms and of tw_weights_collect() */
@@ -57,6 +48,10 @@ struct tw_weights {
 
 /* Fill w->counts with each rank's share of a group. */
 void tw_weights_shares(const tw_weights_t *w, const tw_weights_part_t *part);
+
+/* The call by which all ranks get the whole of a group, from its owners' shares or from rank 0. */
+void tw_weights_call(tw_weights_t *w, const tw_weights_part_t *part, const tw_how_t *how,
+                     const float *share, float *whole, tw_collective_call_t *call);
 
 /* Create the plan that sends group i's weights in its codec. Collective. */
 tw_status_t tw_weights_plan(tw_weights_t *w, size_t i);

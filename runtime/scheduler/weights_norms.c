@@ -9,8 +9,6 @@
 
 #include "runtime/base/fpmode.h"
 #include "runtime/scheduler/weights.h"
-#include "runtime/transport/api/collective.h"
-#include "runtime/transport/engine/staging.h"
 #include "runtime/transport/comm/progress_thread.h"
 
 #define TW_WORDS (sizeof(double) / sizeof(float))
@@ -34,7 +32,7 @@ static tw_status_t tw_weights_squares(tw_weights_t *w, tw_weights_of_t of)
     return status;
 }
 
-/* The same on the caller's stream, into pinned memory; and the event behind that. */
+/* The same on the caller's stream, into pinned memory. */
 static tw_status_t tw_weights_squares_device(tw_weights_t *w, tw_weights_of_t of)
 {
     const tw_side_stream_t *side = &w->side;
@@ -52,26 +50,19 @@ static tw_status_t tw_weights_squares_device(tw_weights_t *w, tw_weights_of_t of
         }
     }
     tw_comm_leave(w->comm);
-    if (status == TW_OK) {
-        status = tw_side_copy(side, w->pinned, sum, w->parts * sizeof(*sum));
-    }
-    return status == TW_OK ? tw_side_mark(side, w->event) : status;
+    return status == TW_OK ? tw_side_copy(side, w->pinned, sum, w->parts * sizeof(*sum)) : status;
 }
 
 /* Those of this rank to all. */
 static tw_status_t tw_weights_spread(tw_weights_t *w)
 {
-    const void          *mine    = w->pinned != NULL ? w->pinned : w->squares;
-    tw_request_t        *request = NULL;
+    const void          *mine = w->pinned != NULL ? w->pinned : w->squares;
     tw_collective_call_t call;
-    tw_status_t          status;
 
     tw_collective_begin(&call, w->comm, &tw_collective_allgather, "allgather", mine,
                         w->squares + TW_WORDS * w->parts, NULL);
     call.in.each = TW_WORDS * w->parts;
-    call.after   = w->event;
-    status       = tw_collective(&call, w->event != NULL ? TW_NONBLOCKING : TW_BLOCKING, &request);
-    return status == TW_OK ? tw_wait(&request) : status;
+    return tw_flight_once(&w->side, &call, w->event);
 }
 
 /* In rank order; the same bits whatever the caller's floating-point mode. */

@@ -5,8 +5,6 @@
 #include "config.h"
 
 #include "runtime/scheduler/weights.h"
-#include "runtime/transport/api/collective.h"
-#include "runtime/transport/comm/progress_thread.h"
 
 /* ---- owners -------------------------------------------------------------------------------- */
 
@@ -44,14 +42,27 @@ static tw_status_t tw_weights_planned(const tw_weights_t *w, const tw_weights_pa
 {
     if (status != TW_OK) {
         TW_ERROR(&w->comm->log, "%s of group '%s' (%zu elements, %s): %s", what, part->name,
-                 part->count, codec != NULL ? tw_codec_spec(codec) : "fp32",
-                 tw_status_text(status));
+                 part->count, tw_codec_spec_of(codec), tw_status_text(status));
     }
     return status;
 }
 
-/* As tw_bcast_init() and tw_allgatherv_init(), in a buffer that was large enough for every codec so
- * far: the next plan finds it in the pool. */
+void tw_weights_call(tw_weights_t *w, const tw_weights_part_t *part, const tw_how_t *how,
+                     const float *share, float *whole, tw_collective_call_t *call)
+{
+    if (w->owners == TW_WEIGHTS_ROOT) {
+        tw_collective_begin(call, w->comm, &tw_collective_bcast, "bcast", whole, whole, how);
+        call->count = part->count;
+        call->root  = 0;
+    } else {
+        tw_weights_shares(w, part);
+        tw_collective_begin(call, w->comm, &tw_collective_allgather, "allgatherv", share, whole,
+                            how);
+        call->in = (tw_blocks_t){.counts = w->counts};
+    }
+}
+
+/* In a buffer that was large enough for every codec so far: the next plan finds it in the pool. */
 tw_status_t tw_weights_plan(tw_weights_t *w, size_t i)
 {
     tw_weights_part_t   *part = &w->part[i];
@@ -63,23 +74,12 @@ tw_status_t tw_weights_plan(tw_weights_t *w, size_t i)
         return TW_OK;
     }
     how.codec = part->codec;
-    if (w->owners == TW_WEIGHTS_ROOT) {
-        how.flags = TW_BCAST_SAME;
-        tw_collective_begin(&call, w->comm, &tw_collective_bcast, "bcast", part->weights,
-                            part->weights, &how);
-        call.count = part->count;
-        call.root  = 0;
-    } else {
-        tw_weights_shares(w, part);
-        tw_collective_begin(&call, w->comm, &tw_collective_allgather, "allgatherv", part->master,
-                            part->weights, &how);
-        call.in = (tw_blocks_t){.counts = w->counts};
-    }
+    how.flags = w->owners == TW_WEIGHTS_ROOT ? TW_BCAST_SAME : 0;
+    tw_weights_call(w, part, &how, part->master, part->weights, &call);
     call.room = part->room;
-    status    = tw_collective(&call, TW_PLAN, &part->send);
-    if (status == TW_OK) {
-        part->room        = part->send->room > part->room ? part->send->room : part->room;
-        part->send->after = part->send_event;
+    status    = tw_flight_call(&w->side, &call, TW_PLAN, &part->send);
+    if (status == TW_OK && part->send.request->room > part->room) {
+        part->room = part->send.request->room;
     }
     return tw_weights_planned(w, part, "the weights", part->codec, status);
 }
@@ -103,16 +103,16 @@ static tw_status_t tw_weights_plan_sum(tw_weights_t *w, size_t i)
     how.codec    = part->summed;
     how.feedback = part->feedback;
     if (status == TW_OK && w->owners == TW_WEIGHTS_ROOT) {
-        status =
-            tw_reduce_init(w->comm, root ? TW_IN_PLACE : part->gradient,
-                           root ? part->gradient : NULL, part->count, TW_SUM, 0, &how, &part->sum);
+        status = tw_reduce_init(w->comm, root ? TW_IN_PLACE : part->gradient,
+                                root ? part->gradient : NULL, part->count, TW_SUM, 0, &how,
+                                &part->sum.request);
     } else if (status == TW_OK) {
         tw_weights_shares(w, part);
         status = tw_reduce_scatter_init(w->comm, TW_IN_PLACE, part->gradient, w->counts, TW_SUM,
-                                        &how, &part->sum);
+                                        &how, &part->sum.request);
     }
     if (status == TW_OK) {
-        part->sum->after = part->sum_event;
+        part->sum.request->after = part->sum.event;
     }
     return tw_weights_planned(w, part, "the gradient", part->summed, status);
 }
@@ -133,7 +133,7 @@ static tw_status_t tw_weights_rehearse(tw_weights_t *w, size_t i, const tw_codec
     for (int k = 0; k < 2 && status == TW_OK; k++) {
         w->part[i].codec = codecs[k];
         status           = tw_weights_plan(w, i);
-        tw_request_free(&w->part[i].send);
+        tw_request_free(&w->part[i].send.request);
     }
     w->part[i].codec = codec;
     return status;
@@ -148,9 +148,7 @@ tw_status_t tw_weights_plans(tw_weights_t *w)
         status = tw_specs_codec(&w->specs, w->comm, "tw_weights_create: codec", ahead[k], ahead[k],
                                 &codec[k]);
     }
-    tw_comm_enter(w->comm);
     status = tw_comm_agree(w->comm, status);
-    tw_comm_leave(w->comm);
     for (size_t i = 0; i < w->parts && status == TW_OK; i++) {
         status = tw_weights_plan_sum(w, i);
         if (status == TW_OK) {

@@ -5,9 +5,7 @@
 #include "config.h"
 
 #include "runtime/scheduler/weights.h"
-#include "runtime/transport/api/collective.h"
 #include "runtime/transport/comm/progress_thread.h"
-#include "runtime/transport/engine/request.h"
 
 static tw_status_t tw_weights_part_of(tw_weights_t *w, size_t i, tw_weights_part_t **part_p)
 {
@@ -16,19 +14,6 @@ static tw_status_t tw_weights_part_of(tw_weights_t *w, size_t i, tw_weights_part
     }
     *part_p = &w->part[i];
     return TW_OK;
-}
-
-/* Wait for a plan, NULL allowed, in a span of its own beside that of its travelling. */
-static tw_status_t tw_weights_await(tw_weights_t *w, tw_request_t **plan_p, const char *name,
-                                    size_t i, int64_t *span_p)
-{
-    const int64_t span   = tw_trace_begin(w->trace, TW_TRACE_COMPUTE, name, (int64_t)i);
-    tw_status_t   status = *plan_p != NULL ? tw_wait(plan_p) : TW_OK;
-
-    tw_trace_end(w->trace, *span_p);
-    tw_trace_end(w->trace, span);
-    *span_p = -1;
-    return status;
 }
 
 /* ---- gradients ----------------------------------------------------------------------------- */
@@ -40,10 +25,8 @@ static tw_status_t tw_weights_start_sums(tw_weights_t *w)
     while (w->sums > 0 && w->part[w->sums - 1].ready && status == TW_OK) {
         tw_weights_part_t *part = &w->part[--w->sums];
 
-        if (part->sum != NULL) {
-            part->sum_span =
-                tw_trace_begin(w->trace, TW_TRACE_NETWORK, "gradients", (int64_t)w->sums);
-            status = tw_start(part->sum);
+        if (part->sum.request != NULL) {
+            status = tw_flight_start(&part->sum, w->trace, "gradients", w->sums);
         }
         part->started = status == TW_OK;
     }
@@ -62,7 +45,7 @@ tw_status_t tw_weights_ready(tw_weights_t *w, size_t i)
         return TW_ERR_BUSY;
     }
     part->ready = true;
-    status      = tw_side_mark(&w->side, part->sum_event);
+    status      = tw_side_mark(&w->side, part->sum.event);
     return status == TW_OK ? tw_weights_start_sums(w) : status;
 }
 
@@ -77,7 +60,7 @@ tw_status_t tw_weights_sum(tw_weights_t *w, size_t i)
     if (!part->started) {
         return TW_ERR_BUSY;
     }
-    status = tw_weights_await(w, &part->sum, "wait gradients", i, &part->sum_span);
+    status = tw_flight_wait(&part->sum, w->trace, "wait gradients", i, -1, NULL);
     if (status != TW_OK) {
         return status;
     }
@@ -103,9 +86,9 @@ static tw_status_t tw_weights_start_sends(tw_weights_t *w)
         tw_weights_part_t *part = &w->part[w->sends];
 
         if (part->count > 0) {
-            part->send_span =
-                tw_trace_begin(w->trace, TW_TRACE_NETWORK, "weights", (int64_t)w->sends);
-            status = part->send != NULL ? tw_start(part->send) : TW_ERR_NO_MEMORY;
+            status = part->send.request != NULL
+                         ? tw_flight_start(&part->send, w->trace, "weights", w->sends)
+                         : TW_ERR_NO_MEMORY;
         }
         part->travels = status == TW_OK;
         w->sends++;
@@ -135,7 +118,7 @@ tw_status_t tw_weights_send(tw_weights_t *w, size_t i)
         status = tw_side_copy(&w->side, part->weights, part->master, part->own * sizeof(float));
     }
     if (status == TW_OK) {
-        status = tw_side_mark(&w->side, part->send_event);
+        status = tw_side_mark(&w->side, part->send.event);
     }
     return status == TW_OK ? tw_weights_start_sends(w) : status;
 }
@@ -148,7 +131,7 @@ tw_status_t tw_weights_wait(tw_weights_t *w, size_t i)
     if (status != TW_OK || !part->travels) {
         return status == TW_OK && part->wanted && i >= w->sends ? TW_ERR_BUSY : status;
     }
-    status        = tw_weights_await(w, &part->send, "wait weights", i, &part->send_span);
+    status        = tw_flight_wait(&part->send, w->trace, "wait weights", i, -1, NULL);
     part->travels = status != TW_OK;
     return status;
 }
@@ -162,16 +145,8 @@ tw_status_t tw_weights_advance(tw_weights_t *w)
     }
     tw_comm_enter(w->comm);
     for (size_t i = 0; i < w->parts; i++) {
-        tw_weights_part_t *part = &w->part[i];
-
-        if (part->sum != NULL && !part->sum->running) {
-            tw_trace_end(w->trace, part->sum_span);
-            part->sum_span = -1;
-        }
-        if (part->send != NULL && !part->send->running) {
-            tw_trace_end(w->trace, part->send_span);
-            part->send_span = -1;
-        }
+        tw_flight_ended(&w->part[i].sum, w->trace);
+        tw_flight_ended(&w->part[i].send, w->trace);
     }
     tw_comm_leave(w->comm);
     return TW_OK;
@@ -193,9 +168,7 @@ static tw_status_t tw_weights_find(tw_weights_t *w, const tw_weights_part_t *par
     if (status == TW_ERR_SPEC) {
         return status;
     }
-    tw_comm_enter(w->comm);
     status = tw_comm_agree(w->comm, status);
-    tw_comm_leave(w->comm);
     if (status != TW_OK) {
         tw_specs_shorten(&w->specs, count);
     }
@@ -213,45 +186,24 @@ tw_status_t tw_weights_set_codec(tw_weights_t *w, size_t i, const char *spec)
         status =
             part->wanted || part->travels ? TW_ERR_BUSY : tw_weights_find(w, part, spec, &codec);
     }
-    if (status != TW_OK || (codec == part->codec && (part->send != NULL || part->count == 0))) {
+    if (status != TW_OK ||
+        (codec == part->codec && (part->send.request != NULL || part->count == 0))) {
         return status;
     }
-    tw_request_free(&part->send); /* first, so that the next plan gets its buffer */
+    tw_request_free(&part->send.request); /* first, so that the next plan gets its buffer */
     part->codec = codec;
     status      = tw_weights_plan(w, i);
     w->changes += status == TW_OK;
     return status;
 }
 
-/* The parts of a group to all ranks, or rank 0's whole. */
-static tw_status_t tw_weights_gather(tw_weights_t *w, const tw_weights_part_t *part,
-                                     const float *share, float *whole)
-{
-    tw_request_t        *request = NULL;
-    tw_collective_call_t call;
-    tw_status_t          status;
-
-    if (w->owners == TW_WEIGHTS_ROOT) {
-        tw_collective_begin(&call, w->comm, &tw_collective_bcast, "bcast", whole, whole, &w->how);
-        call.count = part->count;
-        call.root  = 0;
-    } else {
-        tw_weights_shares(w, part);
-        tw_collective_begin(&call, w->comm, &tw_collective_allgather, "allgatherv", share, whole,
-                            &w->how);
-        call.in = (tw_blocks_t){.counts = w->counts};
-    }
-    call.after = w->event;
-    status     = tw_collective(&call, w->event != NULL ? TW_NONBLOCKING : TW_BLOCKING, &request);
-    return status == TW_OK ? tw_wait(&request) : status;
-}
-
 /* ---- checkpoints --------------------------------------------------------------------------- */
 
 tw_status_t tw_weights_collect(tw_weights_t *w, size_t i, const float *share, float *whole)
 {
-    tw_weights_part_t *part;
-    tw_status_t        status = tw_weights_part_of(w, i, &part);
+    tw_weights_part_t   *part;
+    tw_collective_call_t call;
+    tw_status_t          status = tw_weights_part_of(w, i, &part);
 
     if (status == TW_OK &&
         ((share == NULL && part->own > 0) || (whole == NULL && part->count > 0))) {
@@ -269,10 +221,8 @@ tw_status_t tw_weights_collect(tw_weights_t *w, size_t i, const float *share, fl
     if (w->owners == TW_WEIGHTS_ROOT) {
         status = tw_side_copy(&w->side, whole, share, part->own * sizeof(float));
     }
-    if (status == TW_OK) {
-        status = tw_side_mark(&w->side, w->event);
-    }
-    return status == TW_OK ? tw_weights_gather(w, part, share, whole) : status;
+    tw_weights_call(w, part, &w->how, share, whole, &call);
+    return status == TW_OK ? tw_flight_once(&w->side, &call, w->event) : status;
 }
 
 tw_status_t tw_weights_save(tw_weights_t *w, FILE *stream)

@@ -187,8 +187,7 @@ void buckets_refused(void)
         T_STATUS(
             tw_buckets_create(comm, &config, (t_rank == 0 ? &host : &device)->tensor, TENSORS, &b),
             TW_ERR_MISMATCH);
-        T_CHECK(t_log_holds(MPI_COMM_WORLD, &log, "memory or sizes of buckets differ"), "%s",
-                log.text);
+        T_CHECK(t_log_holds(MPI_COMM_WORLD, &log, "kinds of memory differ"), "%s", log.text);
     }
     unmake(&host);
     unmake(&device);
