@@ -32,7 +32,7 @@ static tw_status_t tw_buckets_check_tensors(const tw_side_stream_t   *side,
             return TW_ERR_INVALID_ARG;
         }
         if (t->data == NULL && t->count > 0) {
-            TW_ERROR(&comm->log, "buckets: tensor %zu ('%.80s') has no address", i, name);
+            TW_ERROR(tw_comm_log(comm), "buckets: tensor %zu ('%.80s') has no address", i, name);
             return TW_ERR_INVALID_ARG;
         }
         if (!tw_size_add(all, t->count, &all) || tw_interval_check(0, all) != TW_OK) {
@@ -141,7 +141,7 @@ static tw_status_t tw_buckets_plan(tw_buckets_t *b, tw_bucket_t *bucket)
         status = tw_bucket_operation(b, bucket);
     }
     if (status == TW_OK) {
-        bucket->flight.request->after = bucket->flight.event;
+        tw_flight_behind(&bucket->flight);
     }
     return status;
 }
@@ -169,8 +169,8 @@ static tw_status_t tw_buckets_begin(tw_buckets_t *b, const tw_buckets_config_t *
     for (size_t k = 0; k < b->buckets && status == TW_OK; k++) {
         tw_bucket_t *bucket = &b->bucket[k];
 
-        bucket->travels =
-            bucket->count > 0 && (b->once || b->comm->size > 1 || tw_codec_lossy(bucket->codec));
+        bucket->travels = bucket->count > 0 &&
+                          (b->once || tw_comm_size(b->comm) > 1 || tw_codec_lossy(bucket->codec));
         bucket->flight.event = tw_side_event(&b->side, &status);
     }
     return status;
@@ -213,7 +213,7 @@ tw_status_t tw_buckets_new(tw_comm_t *comm, const tw_buckets_config_t *config,
     tw_buckets_t    *b;
 
     if (status == TW_OK) {
-        status = tw_side_open_own(&side, comm, config->exec, "tw_buckets_create");
+        status = tw_side_open(&side, comm, config->exec, "tw_buckets_create");
     }
     if (status == TW_OK) {
         status = tw_buckets_check_tensors(&side, tensors, n, !once);
@@ -280,10 +280,10 @@ void tw_buckets_destroy(tw_buckets_t *b)
 
 static const tw_codec_t *tw_bucket_codec(const tw_buckets_t *b, const tw_bucket_t *bucket)
 {
-    if (bucket->flight.request != NULL) {
-        return bucket->flight.request->codec;
-    }
-    return bucket->codec != NULL ? bucket->codec : b->comm->fp32;
+    const tw_codec_t *codec = tw_flight_codec(&bucket->flight);
+
+    codec = codec != NULL ? codec : bucket->codec;
+    return codec != NULL ? codec : tw_comm_fp32(b->comm);
 }
 
 tw_status_t tw_buckets_describe(const tw_buckets_t *b, size_t i, size_t *bucket_p,

@@ -129,7 +129,7 @@ tw_status_t tw_bucket_operation(tw_buckets_t *b, tw_bucket_t *bucket)
                                                            bucket->count, b->reduction, &how,
                                                            &bucket->flight.request);
     if (status != TW_OK) {
-        TW_ERROR(&b->comm->log, "buckets: tensor '%s' (%zu elements, %s): %s", first->name,
+        TW_ERROR(tw_comm_log(b->comm), "buckets: tensor '%s' (%zu elements, %s): %s", first->name,
                  bucket->count, tw_codec_spec_of(bucket->codec), tw_status_text(status));
     }
     return status;

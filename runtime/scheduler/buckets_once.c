@@ -18,7 +18,7 @@ tw_status_t tw_buckets_start(tw_comm_t *comm, const tw_buckets_config_t *config,
     }
     config = config != NULL ? config : &tw_buckets_usual;
     if (config->exec != NULL && config->exec->memory != TW_MEMORY_HOST) {
-        TW_ERROR(&comm->log, "tw_buckets_start: tensors must be in host memory");
+        TW_ERROR(tw_comm_log(comm), "tw_buckets_start: tensors must be in host memory");
         return TW_ERR_UNSUPPORTED;
     }
     status = tw_buckets_new(comm, config, tensors, n, true, &b);

@@ -6,7 +6,6 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/scheduler/buckets.h"
-#include "runtime/transport/comm/progress_thread.h"
 
 /* ---- under way ----------------------------------------------------------------------------- */
 
@@ -59,11 +58,9 @@ tw_status_t tw_buckets_advance(tw_buckets_t *b)
     if (status != TW_OK) {
         return status;
     }
-    tw_comm_enter(b->comm);
     for (size_t k = b->oldest; k < b->next; k++) {
         b->oldest += tw_flight_ended(&b->bucket[k].flight, b->trace) && k == b->oldest;
     }
-    tw_comm_leave(b->comm);
     return TW_OK;
 }
 
@@ -126,7 +123,8 @@ tw_status_t tw_buckets_finish(tw_buckets_t *b)
     }
     for (size_t i = 0; i < b->parts; i++) {
         if (!b->part[i].ready) {
-            TW_ERROR(&b->comm->log, "tw_buckets_finish: tensor '%s' is not ready", b->part[i].name);
+            TW_ERROR(tw_comm_log(b->comm), "tw_buckets_finish: tensor '%s' is not ready",
+                     b->part[i].name);
             return TW_ERR_BUSY;
         }
     }

@@ -4,10 +4,10 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "runtime/scheduler/exchange.h"
-#include "runtime/transport/comm/sync.h"
 
 /* ---- arguments ----------------------------------------------------------------------------- */
 
@@ -24,6 +24,7 @@ tw_status_t tw_same_everywhere(const tw_side_stream_t *side, const char *what,
     uint64_t        mine[2 * TW_SAME_MAX], least[2 * TW_SAME_MAX];
     tw_status_t     status;
 
+    assert(n < TW_SAME_MAX);
     for (size_t i = 0; i <= n; i++) {
         mine[2 * i]     = i < n ? fields[i].hash : memory.hash;
         mine[2 * i + 1] = ~mine[2 * i];
@@ -32,8 +33,8 @@ tw_status_t tw_same_everywhere(const tw_side_stream_t *side, const char *what,
                                MPI_UINT64_T, MPI_MIN, what);
     for (size_t i = 0; i <= n && status == TW_OK; i++) {
         if (least[2 * i] != ~least[2 * i + 1]) {
-            if (side->comm->rank == 0) {
-                TW_ERROR(&side->comm->log,
+            if (tw_comm_rank(side->comm) == 0) {
+                TW_ERROR(tw_comm_log(side->comm),
                          "%s: %s differ between the ranks; they must be equal on all", what,
                          i < n ? fields[i].name : memory.name);
             }
@@ -54,13 +55,15 @@ tw_status_t tw_item_check(const tw_comm_t *comm, const char *who, const char *wh
     const char *name = tw_item_name(items, stride, i);
 
     if (name == NULL || name[0] == '\0' || strlen(name) >= TW_ITEM_NAME) {
-        TW_ERROR(&comm->log, "%s: %s %zu ('%.80s') has a name that is not 1 to %d bytes long", who,
-                 what, i, name != NULL ? name : "", TW_ITEM_NAME - 1);
+        TW_ERROR(tw_comm_log(comm),
+                 "%s: %s %zu ('%.80s') has a name that is not 1 to %d bytes long", who, what, i,
+                 name != NULL ? name : "", TW_ITEM_NAME - 1);
         return TW_ERR_INVALID_ARG;
     }
     for (size_t k = 0; k < i; k++) {
         if (strcmp(tw_item_name(items, stride, k), name) == 0) {
-            TW_ERROR(&comm->log, "%s: %ss %zu and %zu are both called '%s'", who, what, k, i, name);
+            TW_ERROR(tw_comm_log(comm), "%s: %ss %zu and %zu are both called '%s'", who, what, k, i,
+                     name);
             return TW_ERR_INVALID_ARG;
         }
     }
@@ -68,25 +71,6 @@ tw_status_t tw_item_check(const tw_comm_t *comm, const char *who, const char *wh
 }
 
 /* ---- operations ---------------------------------------------------------------------------- */
-
-tw_status_t tw_flight_call(const tw_side_stream_t *side, tw_collective_call_t *call, tw_form_t form,
-                           tw_flight_t *flight)
-{
-    const tw_status_t status = form == TW_PLAN ? TW_OK : tw_side_mark(side, flight->event);
-
-    call->after = flight->event;
-    return status == TW_OK ? tw_collective(call, form, &flight->request) : status;
-}
-
-tw_status_t tw_flight_once(const tw_side_stream_t *side, tw_collective_call_t *call,
-                           tw_device_event_t *event)
-{
-    tw_flight_t flight = {.event = event};
-    tw_status_t status =
-        tw_flight_call(side, call, event != NULL ? TW_NONBLOCKING : TW_BLOCKING, &flight);
-
-    return status == TW_OK ? tw_wait(&flight.request) : status;
-}
 
 tw_status_t tw_flight_start(tw_flight_t *flight, tw_trace_t *trace, const char *name, size_t n)
 {
@@ -96,7 +80,7 @@ tw_status_t tw_flight_start(tw_flight_t *flight, tw_trace_t *trace, const char *
 
 bool tw_flight_ended(tw_flight_t *flight, tw_trace_t *trace)
 {
-    const bool ended = flight->request == NULL || !flight->request->running;
+    const bool ended = tw_flight_idle(flight);
 
     if (ended) {
         tw_trace_end(trace, flight->span);

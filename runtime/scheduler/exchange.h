@@ -8,12 +8,11 @@
 #include <thinwire/trace.h>
 
 #include "runtime/base/bytes.h"
-#include "runtime/scheduler/side_stream.h"
 #include "runtime/scheduler/specs.h"
-#include "runtime/transport/api/collective.h"
 
 #define TW_ITEM_NAME 64 /* bytes, with the NUL: as names of feedback objects */
 #define TW_SAME_MAX  8
+#define TW_WORDS     (sizeof(double) / sizeof(float)) /* fp32 words that carry a double */
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
@@ -41,25 +40,10 @@ tw_status_t tw_item_check(const tw_comm_t *comm, const char *who, const char *wh
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-/* A plan, or an operation that may be in flight. */
-typedef struct tw_flight {
-    tw_request_t      *request; /* or NULL                                                 */
-    tw_device_event_t *event;   /* after the work that computes its data; NULL: host memory */
-    int64_t            span;    /* in the trace; -1: none                                  */
-} tw_flight_t;
-
-/* Create a plan, or start an operation behind the event. */
-tw_status_t tw_flight_call(const tw_side_stream_t *side, tw_collective_call_t *call, tw_form_t form,
-                           tw_flight_t *flight);
-
-/* Execute a call behind the event. */
-tw_status_t tw_flight_once(const tw_side_stream_t *side, tw_collective_call_t *call,
-                           tw_device_event_t *event);
-
 /* Start a plan, in a span of this name. */
 tw_status_t tw_flight_start(tw_flight_t *flight, tw_trace_t *trace, const char *name, size_t n);
 
-/* Has it ended? That ends its span. Advances nothing; the caller holds the lock. */
+/* Has it ended? That ends its span. Advances nothing. */
 bool tw_flight_ended(tw_flight_t *flight, tw_trace_t *trace);
 
 /* Wait, in a span of this name, for at most `milliseconds`; -1: without a limit. *done_p (if not

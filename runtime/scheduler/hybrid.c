@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
+#include "runtime/base/pool.h"
 #include "runtime/scheduler/hybrid.h"
-#include "runtime/transport/bind/place.h"
 
 #define TW_ALIGN_UP(n) (((n) + TW_POOL_ALIGN - 1) / TW_POOL_ALIGN * TW_POOL_ALIGN)
 
@@ -23,16 +23,18 @@ static tw_status_t tw_hybrid_check(tw_comm_t *comm, const tw_hybrid_config_t *co
     tw_status_t status;
 
     if (config->scheme > TW_SCHEME_GROUP || config->features == 0 || config->examples == NULL) {
-        TW_ERROR(&comm->log,
+        TW_ERROR(tw_comm_log(comm),
                  "tw_hybrid_create: scheme %d, %zu features%s; accepted: a scheme of "
                  "tw_scheme_t, at least 1 feature, and the examples of each rank",
                  (int)config->scheme, config->features,
                  config->examples == NULL ? ", no examples" : "");
         return TW_ERR_INVALID_ARG;
     }
-    if (config->scheme == TW_SCHEME_GROUP && (config->group < 1 || config->group > comm->size)) {
-        TW_ERROR(&comm->log, "tw_hybrid_create: group %d; accepted: 1 to the number of ranks, %d",
-                 config->group, comm->size);
+    if (config->scheme == TW_SCHEME_GROUP &&
+        (config->group < 1 || config->group > tw_comm_size(comm))) {
+        TW_ERROR(tw_comm_log(comm),
+                 "tw_hybrid_create: group %d; accepted: 1 to the number of ranks, %d",
+                 config->group, tw_comm_size(comm));
         return TW_ERR_INVALID_ARG;
     }
     status = tw_codec_check_f32(comm, "tw_hybrid_create", config->act);
@@ -55,13 +57,13 @@ static bool tw_hybrid_fits(const tw_hybrid_config_t *config, int size)
 static tw_status_t tw_hybrid_size(const tw_comm_t *comm, const tw_hybrid_config_t *config,
                                   const int *position, tw_hybrid_sizes_t *s)
 {
-    const size_t ranks = (size_t)comm->size;
+    const size_t ranks = (size_t)tw_comm_size(comm);
 
-    if (!tw_hybrid_fits(config, comm->size)) {
+    if (!tw_hybrid_fits(config, tw_comm_size(comm))) {
         return TW_ERR_RANGE;
     }
     s->passes  = tw_hybrid_count(config->scheme, config->group, config->examples, position,
-                                 comm->size, &s->longest);
+                                 tw_comm_size(comm), &s->longest);
     s->head    = TW_ALIGN_UP(sizeof(tw_hybrid_t) + s->passes * sizeof(tw_hybrid_pass_t) +
                              (2 * s->passes + 1) * ranks * sizeof(size_t));
     s->buffer  = TW_ALIGN_UP(s->longest * config->features * sizeof(float));
@@ -77,7 +79,7 @@ static tw_status_t tw_hybrid_same(const tw_hybrid_t *h, const tw_hybrid_config_t
         {"groups", TW_HASH(TW_FNV_START, group)},
         {"features", TW_HASH(TW_FNV_START, config->features)},
         {"numbers of examples",
-         tw_fnv1a(TW_FNV_START, config->examples, (size_t)h->comm->size * sizeof(size_t))},
+         tw_fnv1a(TW_FNV_START, config->examples, (size_t)tw_comm_size(h->comm) * sizeof(size_t))},
         {"codecs of activations", tw_same_text(TW_FNV_START, tw_codec_spec_of(config->act))},
         {"codecs of gradients", tw_same_text(TW_FNV_START, tw_codec_spec_of(config->back))},
     };
@@ -93,9 +95,9 @@ static void tw_hybrid_carve(tw_hybrid_t *h, const tw_hybrid_config_t *config, co
     size_t *arrays = (size_t *)(void *)((char *)(h + 1) + s->passes * sizeof(tw_hybrid_pass_t));
 
     h->pass     = (tw_hybrid_pass_t *)(void *)(h + 1);
-    h->elements = arrays + 2 * s->passes * (size_t)h->comm->size;
-    tw_hybrid_schedule(config->scheme, config->group, config->examples, position, h->comm->size,
-                       h->pass, arrays);
+    h->elements = arrays + 2 * s->passes * (size_t)tw_comm_size(h->comm);
+    tw_hybrid_schedule(config->scheme, config->group, config->examples, position,
+                       tw_comm_size(h->comm), h->pass, arrays);
     for (int i = 0; i < 2 && s->buffers > 0; i++) {
         h->x[i]  = (float *)(void *)(at + ((size_t)i % s->buffers) * s->buffer);
         h->gx[i] = (float *)(void *)(at + (s->buffers + (size_t)i % s->buffers) * s->buffer);
@@ -113,7 +115,7 @@ static void tw_hybrid_fill_in(tw_hybrid_t *h, const tw_hybrid_config_t *config,
     h->act.flags  = h->exact ? 0 : TW_BCAST_SAME;
     h->features   = config->features;
     h->passes     = s->passes;
-    h->own        = config->examples[h->comm->rank];
+    h->own        = config->examples[tw_comm_rank(h->comm)];
     h->longest    = s->longest;
     h->memory     = s->buffers * 2 * s->buffer;
     h->trace      = config->trace;
@@ -124,10 +126,10 @@ static void tw_hybrid_fill_in(tw_hybrid_t *h, const tw_hybrid_config_t *config,
 static tw_status_t tw_hybrid_reserve(tw_hybrid_t *h, const tw_hybrid_pass_t *pass)
 {
     tw_flight_t plan[3] = {{.request = NULL}};
-    tw_status_t status  = tw_hybrid_exchange(h, pass, h->gx[0], h->x[0], TW_PLAN, &plan[0]);
+    tw_status_t status  = tw_hybrid_exchange(h, pass, h->gx[0], h->x[0], true, &plan[0]);
 
     for (int i = 1; i < 3 && status == TW_OK; i++) {
-        status = tw_hybrid_return(h, pass, h->gx[0], h->x[0], TW_PLAN, &plan[i]);
+        status = tw_hybrid_return(h, pass, h->gx[0], h->x[0], true, &plan[i]);
     }
     for (int i = 0; i < 3; i++) {
         tw_request_free(&plan[i].request);
@@ -141,13 +143,13 @@ static tw_status_t tw_hybrid_reserve_all(tw_hybrid_t *h)
     tw_status_t             status     = TW_OK;
 
     for (size_t p = 0; p < h->passes; p++) {
-        const int kind = tw_hybrid_owner(&h->pass[p], h->comm->size) < 0;
+        const int kind = tw_hybrid_owner(&h->pass[p], tw_comm_size(h->comm)) < 0;
 
         if (longest[kind] == NULL || h->pass[p].examples > longest[kind]->examples) {
             longest[kind] = &h->pass[p];
         }
     }
-    for (int kind = 0; kind < 2 && status == TW_OK && h->comm->size > 1; kind++) {
+    for (int kind = 0; kind < 2 && status == TW_OK && tw_comm_size(h->comm) > 1; kind++) {
         status = longest[kind] != NULL ? tw_hybrid_reserve(h, longest[kind]) : TW_OK;
     }
     return status;
@@ -158,11 +160,11 @@ static tw_status_t tw_hybrid_reserve_all(tw_hybrid_t *h)
 static tw_status_t tw_hybrid_positions(const tw_comm_t *comm, const tw_hybrid_config_t *config,
                                        int **position_p)
 {
-    const int group    = config->scheme == TW_SCHEME_GROUP ? config->group : comm->size;
-    int      *position = malloc((size_t)comm->size * sizeof(*position));
+    const int group    = config->scheme == TW_SCHEME_GROUP ? config->group : tw_comm_size(comm);
+    int      *position = malloc((size_t)tw_comm_size(comm) * sizeof(*position));
 
     *position_p = position;
-    return position != NULL ? tw_comm_groups(comm, group > 1 ? group : comm->size, position)
+    return position != NULL ? tw_comm_groups(comm, group > 1 ? group : tw_comm_size(comm), position)
                             : TW_ERR_NO_MEMORY;
 }
 
@@ -173,7 +175,7 @@ static tw_status_t tw_hybrid_begin(tw_hybrid_t *h, const tw_hybrid_config_t *con
     tw_status_t status = tw_hybrid_check(h->comm, config);
 
     if (status == TW_OK) {
-        status = tw_side_open_own(&h->side, h->comm, config->exec, "tw_hybrid_create");
+        status = tw_side_open(&h->side, h->comm, config->exec, "tw_hybrid_create");
     }
     if (status == TW_OK) {
         status = tw_hybrid_positions(h->comm, config, position_p);

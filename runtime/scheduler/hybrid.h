@@ -60,8 +60,8 @@ int tw_hybrid_owner(const tw_hybrid_pass_t *pass, int size);
  * `to`, or its gradients from `from` to their owners; or only create its plan. `mine` holds, or
  * receives, those of this rank. Sets flight->request. */
 tw_status_t tw_hybrid_exchange(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const float *mine,
-                               float *to, tw_form_t form, tw_flight_t *flight);
+                               float *to, bool plan, tw_flight_t *flight);
 tw_status_t tw_hybrid_return(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const float *from,
-                             float *mine, tw_form_t form, tw_flight_t *flight);
+                             float *mine, bool plan, tw_flight_t *flight);
 
 #endif /* TW_SCHEDULER_HYBRID_H */

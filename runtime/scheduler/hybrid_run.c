@@ -8,13 +8,14 @@
 #include "config.h"
 
 #include "runtime/scheduler/hybrid.h"
-#include "runtime/transport/comm/progress_thread.h"
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
 static const size_t *tw_hybrid_elements(const tw_hybrid_t *h, const tw_hybrid_pass_t *pass)
 {
-    for (int r = 0; r < h->comm->size; r++) {
+    const int size = tw_comm_size(h->comm);
+
+    for (int r = 0; r < size; r++) {
         h->elements[r] = pass->count[r] * h->features;
     }
     return h->elements;
@@ -24,16 +25,22 @@ static const size_t *tw_hybrid_elements(const tw_hybrid_t *h, const tw_hybrid_pa
  * has none. */
 static float *tw_hybrid_part(const tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const float *own)
 {
-    const int rank = h->comm->rank;
+    const int rank = tw_comm_rank(h->comm);
 
     return pass->count[rank] > 0 ? (float *)(uintptr_t)own + pass->first[rank] * h->features : NULL;
 }
 
-tw_status_t tw_hybrid_exchange(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const float *mine,
-                               float *to, tw_form_t form, tw_flight_t *flight)
+static tw_status_t tw_hybrid_call(const tw_hybrid_t *h, tw_collective_call_t *call, bool plan,
+                                  tw_flight_t *flight)
 {
-    const int            rank   = h->comm->rank;
-    const int            owner  = tw_hybrid_owner(pass, h->comm->size);
+    return plan ? tw_flight_plan(call, flight) : tw_flight_post(&h->side, call, flight);
+}
+
+tw_status_t tw_hybrid_exchange(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const float *mine,
+                               float *to, bool plan, tw_flight_t *flight)
+{
+    const int            rank   = tw_comm_rank(h->comm);
+    const int            owner  = tw_hybrid_owner(pass, tw_comm_size(h->comm));
     const size_t         n      = pass->examples * h->features;
     tw_status_t          status = TW_OK;
     tw_collective_call_t call;
@@ -42,23 +49,23 @@ tw_status_t tw_hybrid_exchange(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, con
         tw_collective_begin(&call, h->comm, &tw_collective_allgather, "allgatherv", mine, to,
                             &h->act);
         call.in = (tw_blocks_t){.counts = tw_hybrid_elements(h, pass)};
-        return tw_flight_call(&h->side, &call, form, flight);
+        return tw_hybrid_call(h, &call, plan, flight);
     }
     if (owner == rank && h->exact) {
         to = (float *)(uintptr_t)mine; /* only read */
-    } else if (owner == rank && form != TW_PLAN) {
+    } else if (owner == rank && !plan) {
         status = tw_side_copy(&h->side, to, mine, n * sizeof(float));
     }
     tw_collective_begin(&call, h->comm, &tw_collective_bcast, "bcast", to, to, &h->act);
     call.count = n;
     call.root  = owner;
-    return status == TW_OK ? tw_flight_call(&h->side, &call, form, flight) : status;
+    return status == TW_OK ? tw_hybrid_call(h, &call, plan, flight) : status;
 }
 
 tw_status_t tw_hybrid_return(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const float *from,
-                             float *mine, tw_form_t form, tw_flight_t *flight)
+                             float *mine, bool plan, tw_flight_t *flight)
 {
-    const int            owner = tw_hybrid_owner(pass, h->comm->size);
+    const int            owner = tw_hybrid_owner(pass, tw_comm_size(h->comm));
     tw_collective_call_t call;
 
     if (owner >= 0) {
@@ -70,7 +77,7 @@ tw_status_t tw_hybrid_return(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const
                             mine, &h->back);
         call.in = (tw_blocks_t){.counts = tw_hybrid_elements(h, pass)};
     }
-    return tw_flight_call(&h->side, &call, form, flight);
+    return tw_hybrid_call(h, &call, plan, flight);
 }
 
 /* ---- what is under way --------------------------------------------------------------------- */
@@ -112,12 +119,10 @@ void tw_hybrid_advance(tw_hybrid_t *h)
     if (h == NULL || tw_comm_advance(h->comm) != TW_OK) {
         return; /* the next wait says why */
     }
-    tw_comm_enter(h->comm);
     tw_hybrid_look(h, &h->exchange);
     for (int i = 0; i < 2; i++) {
         tw_hybrid_look(h, &h->gradient[i]);
     }
-    tw_comm_leave(h->comm);
 }
 
 /* ---- a run --------------------------------------------------------------------------------- */
@@ -135,12 +140,12 @@ static tw_status_t tw_hybrid_post(tw_hybrid_t *h, const tw_hybrid_args_t *args, 
 {
     tw_status_t status;
 
-    if (p >= h->passes || h->comm->size == 1) {
+    if (p >= h->passes || tw_comm_size(h->comm) == 1) {
         return TW_OK;
     }
     tw_hybrid_begin_flight(h, &h->exchange, p);
     status = tw_hybrid_exchange(h, &h->pass[p], tw_hybrid_part(h, &h->pass[p], args->x),
-                                h->x[p % 2], TW_NONBLOCKING, &h->exchange.flight);
+                                h->x[p % 2], false, &h->exchange.flight);
     if (status != TW_OK) {
         h->exchange.pass = SIZE_MAX;
     }
@@ -152,12 +157,12 @@ static tw_status_t tw_hybrid_post_gradient(tw_hybrid_t *h, const tw_hybrid_args_
     tw_hybrid_flight_t *f = &h->gradient[p % 2];
     tw_status_t         status;
 
-    if (args->gx == NULL || h->comm->size == 1) {
+    if (args->gx == NULL || tw_comm_size(h->comm) == 1) {
         return TW_OK;
     }
     tw_hybrid_begin_flight(h, f, p);
     status = tw_hybrid_return(h, &h->pass[p], h->gx[p % 2],
-                              tw_hybrid_part(h, &h->pass[p], args->gx), TW_NONBLOCKING, &f->flight);
+                              tw_hybrid_part(h, &h->pass[p], args->gx), false, &f->flight);
     if (status != TW_OK) {
         f->pass = SIZE_MAX;
     }
@@ -166,17 +171,18 @@ static tw_status_t tw_hybrid_post_gradient(tw_hybrid_t *h, const tw_hybrid_args_
 
 static int tw_hybrid_compute(tw_hybrid_t *h, const tw_hybrid_args_t *args, size_t p)
 {
-    const int        rank = h->comm->rank;
+    const int        rank = tw_comm_rank(h->comm);
     tw_hybrid_pass_t pass = h->pass[p];
     int64_t          span;
     int              result;
 
     pass.x  = h->x[p % 2];
     pass.gx = args->gx != NULL ? h->gx[p % 2] : NULL;
-    if (h->comm->size == 1) {
+    if (tw_comm_size(h->comm) == 1) {
         pass.gx = args->gx;
     }
-    if (h->comm->size == 1 || (h->exact && tw_hybrid_owner(&pass, h->comm->size) == rank)) {
+    if (tw_comm_size(h->comm) == 1 ||
+        (h->exact && tw_hybrid_owner(&pass, tw_comm_size(h->comm)) == rank)) {
         pass.x = tw_hybrid_part(h, &pass, args->x);
     }
     span   = tw_trace_begin(h->trace, TW_TRACE_COMPUTE, "compute", (int64_t)p);

@@ -65,7 +65,7 @@ static void tw_running_merge_all(const tw_statistics_t *s, const size_t *channel
 
     for (size_t l = 0; l < layers; l++) {
         for (size_t c = 0; c < channels[l]; c++) {
-            tw_running_merge(state + c, all + c, channels[l], count, s->world->size);
+            tw_running_merge(state + c, all + c, channels[l], count, tw_comm_size(s->world));
         }
         state += 2 * channels[l];
         all += 2 * channels[l];
@@ -81,7 +81,7 @@ tw_status_t tw_statistics_running(tw_statistics_t *statistics, float *state, con
     size_t           count;
     tw_status_t      status = tw_running_count(s, state, channels, layers, &count);
 
-    if (status != TW_OK || count == 0 || s->world->size == 1) {
+    if (status != TW_OK || count == 0 || tw_comm_size(s->world) == 1) {
         return status;
     }
     status = tw_side_copy(&s->side, s->my_states, state, count * sizeof(float));

@@ -37,10 +37,11 @@ tw_status_t tw_specs_codec(tw_specs_t *specs, tw_comm_t *comm, const char *what,
 {
     char        why[200];
     tw_codec_t *codec;
-    tw_status_t status = tw_codec_create(comm->ctx, spec, TW_F32, &codec, why, sizeof(why));
+    tw_status_t status =
+        tw_codec_create(tw_comm_context(comm), spec, TW_F32, &codec, why, sizeof(why));
 
     if (status != TW_OK) {
-        TW_ERROR(&comm->log, "%s '%s': %s", what, name, why);
+        TW_ERROR(tw_comm_log(comm), "%s '%s': %s", what, name, why);
         return status;
     }
     *codec_p = tw_specs_find(specs, tw_codec_spec(codec));
@@ -75,7 +76,7 @@ tw_status_t tw_codec_check_f32(const tw_comm_t *comm, const char *who, const tw_
     if (codec == NULL || (tw_codec_traits(codec, &traits) == TW_OK && traits.dtype == TW_F32)) {
         return TW_OK;
     }
-    TW_ERROR(&comm->log, "%s: codec %s is not of float32", who, tw_codec_spec(codec));
+    TW_ERROR(tw_comm_log(comm), "%s: codec %s is not of float32", who, tw_codec_spec(codec));
     return TW_ERR_UNSUPPORTED;
 }
 

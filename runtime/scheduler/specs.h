@@ -9,7 +9,7 @@
 
 #include <thinwire/codec.h>
 
-#include "runtime/transport/comm/comm.h"
+#include "runtime/transport/api/scheduler.h"
 
 /* Zero-initialise it. */
 typedef struct tw_specs {

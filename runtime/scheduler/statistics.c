@@ -30,7 +30,6 @@
 
 #include "runtime/base/fpmode.h"
 #include "runtime/scheduler/statistics.h"
-#include "runtime/transport/comm/progress_thread.h"
 
 static size_t tw_layer_numbers(const tw_statistics_t *s, const tw_statistics_layer_t *layer)
 {
@@ -86,19 +85,15 @@ static tw_status_t tw_statistics_take(tw_statistics_t *s, double *const *numbers
 /* An empty batch gives zeros. */
 static tw_status_t tw_layer_alone(const tw_statistics_t *s, const tw_statistics_layer_t *layer)
 {
-    const tw_side_stream_t *side   = &s->side;
-    const size_t            n      = tw_layer_numbers(s, layer);
-    tw_status_t             status = TW_OK;
+    const size_t n = tw_layer_numbers(s, layer);
 
-    if (side->ops != NULL) {
-        tw_comm_enter(s->world);
-        status = tw_comm_device_failed(
-            s->world, side->ops->moments_empty(layer->numbers, n, side->caller), "a kernel");
-        tw_comm_leave(s->world);
-    } else if (!(layer->numbers[0] > 0.0)) {
+    if (s->side.ops != NULL) {
+        return tw_side_moments_empty(&s->side, layer->numbers, n);
+    }
+    if (!(layer->numbers[0] > 0.0)) {
         memset(layer->numbers, 0, n * sizeof(double));
     }
-    return status;
+    return TW_OK;
 }
 
 /* A group of one: nothing to merge. */
@@ -136,7 +131,7 @@ tw_status_t tw_statistics_gather(const tw_statistics_t *s, tw_comm_t *comm, cons
 
     tw_collective_begin(&call, comm, &tw_collective_allgather, "allgather", mine, all, NULL);
     call.in.each = words;
-    return tw_flight_call(&s->side, &call, TW_NONBLOCKING, flight);
+    return tw_flight_post(&s->side, &call, flight);
 }
 
 static tw_status_t tw_statistics_start(tw_statistics_t *s, double *const *numbers,

@@ -8,8 +8,6 @@
 
 #include "runtime/scheduler/exchange.h"
 
-#define TW_WORDS (sizeof(double) / sizeof(float)) /* fp32 words that carry a double */
-
 typedef struct tw_statistics_layer {
     double *numbers; /* the caller's */
     size_t  channels;

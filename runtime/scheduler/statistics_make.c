@@ -5,10 +5,9 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/scheduler/statistics.h"
-#include "runtime/transport/api/open.h"
-#include "runtime/transport/comm/progress_thread.h"
 
 /* Bytes of `each` elements of this rank and of all ranks; false where they exceed memory. */
 static bool tw_statistics_bytes(size_t each, int ranks, size_t element, size_t *bytes)
@@ -34,125 +33,85 @@ static tw_status_t tw_statistics_check(const tw_comm_t *comm, const tw_statistic
     return TW_OK;
 }
 
-/* A communicator of this rank's group. The library's own: not bound to places again, without a
- * thread. */
-static tw_status_t tw_statistics_split(tw_statistics_t *s)
+/* Buffers for numbers of this rank, `bytes` bytes, and of all ranks, whose sizes were checked;
+ * collective. As much as there will ever be is exchanged, of nothing: later exchanges need no more
+ * memory, on which all ranks would have to agree first. */
+static tw_status_t tw_statistics_room(tw_side_stream_t *side, size_t bytes, void **mine_p,
+                                      void **all_p)
 {
-    tw_comm_t  *world = s->world;
-    MPI_Comm    group = MPI_COMM_NULL;
-    tw_status_t status;
+    const size_t  ranks   = (size_t)tw_comm_size(side->comm);
+    tw_request_t *request = NULL;
+    tw_status_t   status  = tw_side_agreed_get(side, TW_OK, bytes * (ranks + 1), mine_p);
 
-    status = tw_comm_mpi(
-        world,
-        MPI_Comm_split(world->comm, s->ranks > 1 ? world->rank / s->config.group : MPI_UNDEFINED,
-                       world->rank, &group),
-        "MPI_Comm_split");
-    if (status == TW_OK && group != MPI_COMM_NULL) {
-        status = tw_comm_create_with(world->ctx, world->mpi, group, &s->own);
-        MPI_Comm_free(&group);
+    if (status != TW_OK) {
+        return status;
     }
-    if (s->own != NULL) { /* where its operations look at events */
-        s->own->device->ops    = world->device->ops;
-        s->own->device->number = world->device->number;
+    *all_p = (char *)*mine_p + bytes;
+    memset(*mine_p, 0, bytes);
+    status = tw_iallgather(side->comm, *mine_p, *all_p, bytes / sizeof(float), NULL, &request);
+    return status == TW_OK ? tw_wait(&request) : status;
+}
+
+/* For exchanges inside the group; collective over it. */
+static tw_status_t tw_statistics_room_inside(tw_statistics_t *s)
+{
+    void       *mine = NULL, *all = NULL;
+    tw_status_t status = s->own != NULL ? tw_side_open(&s->inside, s->own, NULL, NULL) : TW_OK;
+
+    if (status == TW_OK && s->comm != NULL) {
+        status = tw_statistics_room(s->own != NULL ? &s->inside : &s->side,
+                                    tw_statistics_most(&s->config) * sizeof(double), &mine, &all);
+        s->mine = s->pinned != NULL ? s->pinned : mine;
+        s->all  = all;
     }
     return status;
 }
 
-/* Exchange as much as there will ever be, of nothing: later exchanges need no more memory, on which
- * all ranks would have to agree first. */
-static tw_status_t tw_statistics_rehearse(tw_comm_t *comm, void *mine, void *all, size_t words)
-{
-    tw_request_t *request = NULL;
-    tw_status_t   status;
-
-    memset(mine, 0, words * sizeof(float));
-    status = tw_iallgather(comm, mine, all, words, NULL, &request);
-    return status == TW_OK ? tw_wait(&request) : status;
-}
-
-/* Buffers for exchanges inside the group; collective over it. */
-static tw_status_t tw_statistics_room(tw_statistics_t *s)
-{
-    const size_t most = tw_statistics_most(&s->config);
-    size_t       bytes;
-    void        *buffer;
-    tw_status_t  status = TW_OK;
-
-    if (s->comm == NULL || !tw_statistics_bytes(most, s->ranks, sizeof(double), &bytes)) {
-        return TW_OK;
-    }
-    if (s->own != NULL) {
-        status = tw_side_open(&s->inside, s->own, NULL);
-    }
-    if (status == TW_OK) {
-        status = tw_side_agreed_get(s->own != NULL ? &s->inside : &s->side, TW_OK, bytes, &buffer);
-    }
-    if (status != TW_OK) {
-        return status;
-    }
-    s->all  = (double *)buffer + most;
-    s->mine = s->pinned != NULL ? s->pinned : buffer;
-    return tw_statistics_rehearse(s->comm, buffer, s->all, TW_WORDS * most);
-}
-
-/* The same for running statistics, over all ranks. */
+/* For running statistics, over all ranks. */
 static tw_status_t tw_statistics_room_for_states(tw_statistics_t *s)
 {
-    const size_t most = s->config.states;
-    size_t       bytes;
-    void        *buffer;
-    tw_status_t  status;
+    void       *mine = NULL, *all = NULL;
+    tw_status_t status = TW_OK;
 
-    if (most == 0 || s->world->size == 1 ||
-        !tw_statistics_bytes(most, s->world->size, sizeof(float), &bytes)) {
-        return TW_OK;
+    if (s->config.states > 0 && tw_comm_size(s->world) > 1) {
+        status       = tw_statistics_room(&s->side, s->config.states * sizeof(float), &mine, &all);
+        s->my_states = s->pinned != NULL
+                           ? (void *)((double *)s->pinned + tw_statistics_most(&s->config))
+                           : mine;
+        s->states    = all;
     }
-    status = tw_side_agreed_get(&s->side, TW_OK, bytes, &buffer);
-    if (status != TW_OK) {
-        return status;
-    }
-    s->states    = (float *)buffer + most;
-    s->my_states = buffer;
-    if (s->pinned != NULL) {
-        s->my_states = (float *)(void *)((double *)s->pinned + tw_statistics_most(&s->config));
-    }
-    return tw_statistics_rehearse(s->world, buffer, s->states, most);
+    return status;
 }
 
 /* What numbers in device memory need beside that, on each rank by itself. */
 static tw_status_t tw_statistics_room_beside(tw_statistics_t *s)
 {
-    const tw_statistics_config_t *config = &s->config;
-    tw_status_t                   status = tw_side_open(&s->side, s->world, config->exec);
+    const size_t numbers = tw_statistics_most(&s->config) * sizeof(double);
+    const size_t states  = s->config.states * sizeof(float);
+    tw_status_t  status  = tw_side_open(&s->side, s->world, s->config.exec, NULL);
 
     s->flight.event = tw_side_event(&s->side, &status);
-    s->pinned       = tw_side_get(
-              &s->side, TW_SIDE_PINNED,
-              tw_statistics_most(config) * sizeof(double) + config->states * sizeof(float), &status);
+    s->pinned       = tw_side_get(&s->side, TW_SIDE_PINNED, numbers + states, &status);
     return status;
 }
 
 /* Our buffers may have come from what was kept for operations: keep as much again. */
 static tw_status_t tw_statistics_replace(tw_statistics_t *s)
 {
-    tw_status_t status;
+    tw_status_t status = tw_comm_restock(s->world);
 
-    tw_comm_enter(s->world);
-    status = tw_pool_reserve(&s->world->pool, s->world->reserved);
     if (status == TW_OK && s->own != NULL) {
-        status = tw_pool_reserve(&s->own->pool, s->own->reserved);
+        status = tw_comm_restock(s->own);
     }
-    status = tw_comm_agree(s->world, status);
-    tw_comm_leave(s->world);
-    return status;
+    return tw_comm_agree(s->world, status);
 }
 
 static tw_status_t tw_statistics_release(tw_statistics_t *s)
 {
     tw_status_t status = TW_OK;
 
-    if (s->own != NULL && tw_comm_status(s->world) != TW_OK) {
-        s->own->status = TW_ERR_DEAD; /* its ranks may be gone, too: released without a message */
+    if (s->own != NULL) {
+        tw_comm_follow(s->own, s->world);
     }
     tw_side_close(&s->side);
     tw_side_close(&s->inside);
@@ -176,11 +135,12 @@ static tw_statistics_t *tw_statistics_make(tw_comm_t *comm, const tw_statistics_
     s->side          = (tw_side_stream_t){.comm = comm};
     s->config        = *config;
     s->config.layers = config->layers > 0 ? config->layers : 1;
-    if (s->config.group == 0 || s->config.group > comm->size) {
-        s->config.group = comm->size;
+    if (s->config.group == 0 || s->config.group > tw_comm_size(comm)) {
+        s->config.group = tw_comm_size(comm);
     }
-    first    = comm->rank / s->config.group * s->config.group;
-    s->ranks = comm->size - first < s->config.group ? comm->size - first : s->config.group;
+    first = tw_comm_rank(comm) / s->config.group * s->config.group;
+    s->ranks =
+        tw_comm_size(comm) - first < s->config.group ? tw_comm_size(comm) - first : s->config.group;
     s->layer = calloc(s->config.layers, sizeof(*s->layer));
     if (s->layer == NULL) {
         free(s);
@@ -207,12 +167,13 @@ static tw_status_t tw_statistics_complete(tw_statistics_t *s)
     tw_comm_t  *comm   = s->world;
     tw_status_t status = TW_OK;
 
-    if (s->config.group > 1 && s->config.group < comm->size) {
-        status = tw_statistics_split(s);
+    if (s->config.group > 1 && s->config.group < tw_comm_size(comm)) {
+        status = tw_comm_split(
+            comm, s->ranks > 1 ? tw_comm_rank(comm) / s->config.group : MPI_UNDEFINED, &s->own);
     }
-    s->comm = s->config.group == comm->size && comm->size > 1 ? comm : s->own;
+    s->comm = s->config.group == tw_comm_size(comm) && tw_comm_size(comm) > 1 ? comm : s->own;
     if (status == TW_OK) {
-        status = tw_statistics_room(s);
+        status = tw_statistics_room_inside(s);
     }
     status = tw_comm_agree(comm, status); /* groups may fare differently */
     if (status == TW_OK) {

@@ -12,7 +12,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/scheduler/trace.h"
-#include "runtime/transport/comm/sync.h"
+#include "runtime/transport/api/scheduler.h"
 
 #define TW_TRACE_PIECE   4096 /* spans per message                                        */
 #define TW_TRACE_ECHOES  8    /* messages there and back, of which the fastest counts     */
@@ -192,15 +192,15 @@ static tw_status_t tw_trace_compare_clocks(tw_comm_t *comm, int peer, tw_trace_c
     for (int i = 0; i < TW_TRACE_ECHOES && status == TW_OK; i++) {
         const uint64_t start = tw_clock_ns();
 
-        if (comm->rank == peer) {
+        if (tw_comm_rank(comm) == peer) {
             status = tw_sync_message(comm, false, &there, sizeof(there), 0, "comparing clocks");
             there  = tw_clock_ns();
         }
         if (status == TW_OK) {
-            status = tw_sync_message(comm, true, &there, sizeof(there), comm->rank == 0 ? peer : 0,
-                                     "comparing clocks");
+            status = tw_sync_message(comm, true, &there, sizeof(there),
+                                     tw_comm_rank(comm) == 0 ? peer : 0, "comparing clocks");
         }
-        if (status == TW_OK && comm->rank == 0) {
+        if (status == TW_OK && tw_comm_rank(comm) == 0) {
             int64_t half;
 
             status = tw_sync_message(comm, false, &there, sizeof(there), peer, "comparing clocks");
@@ -218,8 +218,8 @@ static tw_status_t tw_trace_clocks(tw_comm_t *comm, tw_trace_clock_t *clocks)
     tw_status_t status = TW_OK;
 
     clocks[0] = (tw_trace_clock_t){0, 0};
-    for (int r = 1; r < comm->size && status == TW_OK; r++) {
-        if (comm->rank == 0 || comm->rank == r) {
+    for (int r = 1; r < tw_comm_size(comm) && status == TW_OK; r++) {
+        if (tw_comm_rank(comm) == 0 || tw_comm_rank(comm) == r) {
             status = tw_trace_compare_clocks(comm, r, &clocks[r]);
         }
     }
@@ -237,14 +237,14 @@ static tw_status_t tw_trace_pass_on(tw_comm_t *comm, const tw_trace_t *trace, in
         const size_t n     = count - at < TW_TRACE_PIECE ? (size_t)(count - at) : TW_TRACE_PIECE;
         const int    bytes = (int)(n * sizeof(tw_span_t));
 
-        if (comm->rank == rank) {
+        if (tw_comm_rank(comm) == rank) {
             memcpy(room, &trace->span[at], (size_t)bytes);
         }
         if (rank != 0) {
-            status = tw_sync_message(comm, comm->rank == rank, room, bytes,
-                                     comm->rank == 0 ? rank : 0, "gathering a trace");
+            status = tw_sync_message(comm, tw_comm_rank(comm) == rank, room, bytes,
+                                     tw_comm_rank(comm) == 0 ? rank : 0, "gathering a trace");
         }
-        for (size_t i = 0; i < n && comm->rank == 0 && status == TW_OK; i++) {
+        for (size_t i = 0; i < n && tw_comm_rank(comm) == 0 && status == TW_OK; i++) {
             tw_trace_span(w, &room[i], now, ahead);
         }
     }
@@ -291,55 +291,56 @@ static tw_status_t tw_trace_gather(tw_comm_t *comm, const tw_trace_t *trace, FIL
     if (status == TW_OK) {
         status = tw_trace_clocks(comm, clocks);
     }
-    if (comm->rank == 0 && status == TW_OK) {
-        w.zero = tw_trace_zero(heads, clocks, comm->size);
+    if (tw_comm_rank(comm) == 0 && status == TW_OK) {
+        w.zero = tw_trace_zero(heads, clocks, tw_comm_size(comm));
         fputs("{\"traceEvents\":[", stream);
     }
-    for (int r = 0; r < comm->size && status == TW_OK; r++) {
-        if (comm->rank == 0) {
+    for (int r = 0; r < tw_comm_size(comm) && status == TW_OK; r++) {
+        if (tw_comm_rank(comm) == 0) {
             tw_trace_process(&w, r);
         }
-        if (comm->rank == 0 || comm->rank == r) {
+        if (tw_comm_rank(comm) == 0 || tw_comm_rank(comm) == r) {
             status = tw_trace_pass_on(comm, trace, r, heads[r].count, room, &w, heads[r].now,
                                       clocks[r].ahead);
         }
     }
-    if (comm->rank == 0 && status == TW_OK) {
-        tw_trace_foot(&w, heads, clocks, comm->size);
+    if (tw_comm_rank(comm) == 0 && status == TW_OK) {
+        tw_trace_foot(&w, heads, clocks, tw_comm_size(comm));
     }
     return status;
 }
 
 tw_status_t tw_trace_write(tw_comm_t *comm, const tw_trace_t *trace, FILE *stream)
 {
-    tw_status_t status = tw_comm_check(comm);
-    size_t      ranks, bytes;
-    void       *room;
+    tw_status_t      status = tw_comm_check(comm);
+    tw_side_stream_t side;
+    size_t           ranks, bytes;
+    void            *room;
 
     if (status != TW_OK) {
         return status;
     }
-    status = tw_comm_agree(comm, comm->rank == 0 && stream == NULL ? TW_ERR_INVALID_ARG : TW_OK);
+    status =
+        tw_comm_agree(comm, tw_comm_rank(comm) == 0 && stream == NULL ? TW_ERR_INVALID_ARG : TW_OK);
     if (status != TW_OK) {
         return status;
     }
-    ranks  = (size_t)comm->size;
+    tw_side_open(&side, comm, NULL, NULL);
+    ranks  = (size_t)tw_comm_size(comm);
     bytes  = TW_TRACE_PIECE * sizeof(tw_span_t);
-    status = tw_comm_agreed_get(
-        comm, bytes + ranks * (sizeof(tw_trace_head_t) + sizeof(tw_trace_clock_t)), &room);
+    status = tw_side_agreed_get(
+        &side, TW_OK, bytes + ranks * (sizeof(tw_trace_head_t) + sizeof(tw_trace_clock_t)), &room);
     if (status == TW_OK) {
         tw_trace_head_t  *heads  = (void *)((char *)room + bytes);
         tw_trace_clock_t *clocks = (void *)(heads + ranks);
 
         status = tw_trace_gather(comm, trace, stream, heads, clocks, room);
         if (status == TW_OK) {
-            const bool bad = comm->rank == 0 && (fflush(stream) != 0 || ferror(stream));
+            const bool bad = tw_comm_rank(comm) == 0 && (fflush(stream) != 0 || ferror(stream));
 
             status = tw_comm_agree(comm, bad ? TW_ERR_IO : TW_OK);
         }
-        if (comm->status == TW_OK) { /* else MPI may still write into it */
-            tw_pool_put(&comm->pool, room);
-        }
     }
+    tw_side_close(&side);
     return status;
 }

@@ -31,7 +31,7 @@ static tw_status_t tw_weights_check_groups(const tw_side_stream_t   *side,
             return TW_ERR_INVALID_ARG;
         }
         if (g->count > 0 && (g->weights == NULL || g->gradient == NULL)) {
-            TW_ERROR(&comm->log, "%s: group %zu ('%.80s') has no address", who, i, g->name);
+            TW_ERROR(tw_comm_log(comm), "%s: group %zu ('%.80s') has no address", who, i, g->name);
             return TW_ERR_INVALID_ARG;
         }
         if (g->count > 0 &&
@@ -81,7 +81,7 @@ static tw_status_t tw_weights_begin(tw_weights_t *w, const tw_weights_config_t *
     size_t            at     = 0;
 
     w->part   = calloc(n > 0 ? n : 1, sizeof(*w->part));
-    w->counts = calloc((size_t)w->comm->size, sizeof(*w->counts));
+    w->counts = calloc((size_t)tw_comm_size(w->comm), sizeof(*w->counts));
     if (w->part == NULL || w->counts == NULL) {
         return TW_ERR_NO_MEMORY;
     }
@@ -102,8 +102,8 @@ static tw_status_t tw_weights_begin(tw_weights_t *w, const tw_weights_config_t *
             tw_codec_traits(part->codec, &traits);
             part->unit = traits.block > TW_WEIGHTS_UNIT ? traits.block : TW_WEIGHTS_UNIT;
             part->unit = groups[i].unit > 0 ? groups[i].unit : part->unit;
-            part->own  = tw_weights_owned(w->owners, part->count, part->unit, w->comm->rank,
-                                          w->comm->size, &part->first);
+            part->own  = tw_weights_owned(w->owners, part->count, part->unit, tw_comm_rank(w->comm),
+                                          tw_comm_size(w->comm), &part->first);
             at += part->own;
             status = tw_weights_own(w, part);
         }
@@ -140,7 +140,7 @@ static tw_status_t tw_weights_same(const tw_weights_t *w)
  * a device those of this rank there and in pinned memory. */
 static tw_status_t tw_weights_get(tw_weights_t *w, size_t own)
 {
-    const size_t      squares = 2 * w->parts * ((size_t)w->comm->size + 1) * sizeof(float);
+    const size_t      squares = 2 * w->parts * ((size_t)tw_comm_size(w->comm) + 1) * sizeof(float);
     tw_side_stream_t *side    = &w->side;
     tw_status_t       status  = TW_OK;
 
@@ -202,7 +202,7 @@ tw_status_t tw_weights_create(tw_comm_t *comm, const tw_weights_config_t *config
     }
     status = tw_weights_check(comm, config);
     if (status == TW_OK) {
-        status = tw_side_open_own(&side, comm, config->exec, "tw_weights_create");
+        status = tw_side_open(&side, comm, config->exec, "tw_weights_create");
     }
     if (status == TW_OK) {
         status = tw_weights_check_groups(&side, groups, n);
@@ -264,7 +264,9 @@ tw_status_t tw_weights_share(const tw_weights_t *w, size_t i, tw_weights_share_t
 /* Of `auto`, what was chosen. */
 static const tw_codec_t *tw_weights_travel_in(const tw_weights_part_t *part)
 {
-    return part->send.request != NULL ? part->send.request->codec : part->codec;
+    const tw_codec_t *codec = tw_flight_codec(&part->send);
+
+    return codec != NULL ? codec : part->codec;
 }
 
 const char *tw_weights_codec(const tw_weights_t *w, size_t i)

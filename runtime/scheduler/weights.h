@@ -20,23 +20,22 @@ typedef struct tw_weights_part {
     tw_feedback_t    *feedback;       /* or NULL                        */
     tw_flight_t       sum;            /* plans; NULL: no communication is needed */
     tw_flight_t       send;
-    size_t            room; /* bytes of the largest buffer that a plan for `send` has had */
     bool              ready, started, complete; /* the sum                            */
     bool              wanted, travels;          /* by tw_weights_send(); its plan is started */
 } tw_weights_part_t;
 
 struct tw_weights {
-    tw_comm_t          *comm;
-    tw_weights_owners_t owners;
-    tw_how_t            how; /* exec, or none */
-    tw_side_stream_t    side;
-    tw_device_event_t  *event; /* of norms and of tw_weights_collect() */
-    tw_trace_t         *trace;
-    tw_specs_t          specs;
-    size_t              parts;
-    tw_weights_part_t  *part;   /* [parts]                                              */
-    size_t             *counts; /* [ranks] buffer for the shares of a group             */
-    void    *masters;           /* for groups without memory of the caller; or NULL               */
+    tw_comm_t              *comm;
+    tw_weights_owners_t     owners;
+    tw_how_t                how; /* exec, or none */
+    tw_side_stream_t        side;
+    struct tw_device_event *event; /* of norms and of tw_weights_collect() */
+    tw_trace_t             *trace;
+    tw_specs_t              specs;
+    size_t                  parts;
+    tw_weights_part_t      *part;   /* [parts]                                              */
+    size_t                 *counts; /* [ranks] buffer for the shares of a group             */
+    void    *masters; /* for groups without memory of the caller; or NULL               */
     float   *squares; /* pairs: [parts] of this rank, then [ranks][parts]; in the pool; or NULL */
     double  *device_squares; /* [parts] and workspace, in device memory; or NULL    */
     void    *pinned;         /* pairs of this rank, instead of the first in squares; or NULL  */

@@ -9,9 +9,6 @@
 
 #include "runtime/base/fpmode.h"
 #include "runtime/scheduler/weights.h"
-#include "runtime/transport/comm/progress_thread.h"
-
-#define TW_WORDS (sizeof(double) / sizeof(float))
 
 static const float *tw_weights_values(const tw_weights_part_t *part, tw_weights_of_t of)
 {
@@ -25,8 +22,8 @@ static tw_status_t tw_weights_squares(tw_weights_t *w, tw_weights_of_t of)
     for (size_t i = 0; i < w->parts && status == TW_OK; i++) {
         double sum;
 
-        status = tw_codec_square_sum(w->comm->fp32, w->how.exec, tw_weights_values(&w->part[i], of),
-                                     w->part[i].own, &sum);
+        status = tw_codec_square_sum(tw_comm_fp32(w->comm), w->how.exec,
+                                     tw_weights_values(&w->part[i], of), w->part[i].own, &sum);
         memcpy(w->squares + TW_WORDS * i, &sum, sizeof(sum));
     }
     return status;
@@ -39,17 +36,12 @@ static tw_status_t tw_weights_squares_device(tw_weights_t *w, tw_weights_of_t of
     double                 *sum = w->device_squares, *work = sum + w->parts;
     tw_status_t             status = tw_side_zero(side, sum, w->parts * sizeof(*sum));
 
-    tw_comm_enter(w->comm);
     for (size_t i = 0; i < w->parts && status == TW_OK; i++) {
         if (w->part[i].own > 0) {
-            status = tw_comm_device_failed(w->comm,
-                                           side->ops->square_sum(tw_weights_values(&w->part[i], of),
-                                                                 w->part[i].own, work, sum + i,
-                                                                 side->caller),
-                                           "a norm");
+            status = tw_side_square_sum(side, tw_weights_values(&w->part[i], of), w->part[i].own,
+                                        work, sum + i);
         }
     }
-    tw_comm_leave(w->comm);
     return status == TW_OK ? tw_side_copy(side, w->pinned, sum, w->parts * sizeof(*sum)) : status;
 }
 
@@ -68,10 +60,12 @@ static tw_status_t tw_weights_spread(tw_weights_t *w)
 /* In rank order; the same bits whatever the caller's floating-point mode. */
 TW_IN_FPMODE static void tw_weights_add(const tw_weights_t *w, double *norms)
 {
+    const int size = tw_comm_size(w->comm);
+
     for (size_t i = 0; i < w->parts; i++) {
         double sum = 0.0;
 
-        for (int r = 0; r < w->comm->size; r++) {
+        for (int r = 0; r < size; r++) {
             double one;
 
             memcpy(&one, w->squares + TW_WORDS * (w->parts * (size_t)(r + 1) + i), sizeof(one));

@@ -32,8 +32,10 @@ size_t tw_weights_owned(tw_weights_owners_t owners, size_t count, size_t unit, i
 
 void tw_weights_shares(const tw_weights_t *w, const tw_weights_part_t *part)
 {
-    for (int r = 0; r < w->comm->size; r++) {
-        w->counts[r] = tw_weights_owned(w->owners, part->count, part->unit, r, w->comm->size, NULL);
+    const int size = tw_comm_size(w->comm);
+
+    for (int r = 0; r < size; r++) {
+        w->counts[r] = tw_weights_owned(w->owners, part->count, part->unit, r, size, NULL);
     }
 }
 
@@ -41,7 +43,7 @@ static tw_status_t tw_weights_planned(const tw_weights_t *w, const tw_weights_pa
                                       const char *what, const tw_codec_t *codec, tw_status_t status)
 {
     if (status != TW_OK) {
-        TW_ERROR(&w->comm->log, "%s of group '%s' (%zu elements, %s): %s", what, part->name,
+        TW_ERROR(tw_comm_log(w->comm), "%s of group '%s' (%zu elements, %s): %s", what, part->name,
                  part->count, tw_codec_spec_of(codec), tw_status_text(status));
     }
     return status;
@@ -76,11 +78,7 @@ tw_status_t tw_weights_plan(tw_weights_t *w, size_t i)
     how.codec = part->codec;
     how.flags = w->owners == TW_WEIGHTS_ROOT ? TW_BCAST_SAME : 0;
     tw_weights_call(w, part, &how, part->master, part->weights, &call);
-    call.room = part->room;
-    status    = tw_flight_call(&w->side, &call, TW_PLAN, &part->send);
-    if (status == TW_OK && part->send.request->room > part->room) {
-        part->room = part->send.request->room;
-    }
+    status = tw_flight_plan(&call, &part->send);
     return tw_weights_planned(w, part, "the weights", part->codec, status);
 }
 
@@ -88,12 +86,12 @@ tw_status_t tw_weights_plan(tw_weights_t *w, size_t i)
 static tw_status_t tw_weights_plan_sum(tw_weights_t *w, size_t i)
 {
     tw_weights_part_t *part = &w->part[i];
-    const bool         root = w->comm->rank == 0;
+    const bool         root = tw_comm_rank(w->comm) == 0;
     tw_how_t           how  = w->how;
     tw_codec_traits_t  traits;
     tw_status_t        status = TW_OK;
 
-    if (part->count == 0 || (w->comm->size == 1 && !tw_codec_lossy(part->summed))) {
+    if (part->count == 0 || (tw_comm_size(w->comm) == 1 && !tw_codec_lossy(part->summed))) {
         return TW_OK;
     }
     if (part->summed != NULL && tw_codec_traits(part->summed, &traits) == TW_OK &&
@@ -112,7 +110,7 @@ static tw_status_t tw_weights_plan_sum(tw_weights_t *w, size_t i)
                                         &how, &part->sum.request);
     }
     if (status == TW_OK) {
-        part->sum.request->after = part->sum.event;
+        tw_flight_behind(&part->sum);
     }
     return tw_weights_planned(w, part, "the gradient", part->summed, status);
 }

@@ -5,7 +5,6 @@
 #include "config.h"
 
 #include "runtime/scheduler/weights.h"
-#include "runtime/transport/comm/progress_thread.h"
 
 static tw_status_t tw_weights_part_of(tw_weights_t *w, size_t i, tw_weights_part_t **part_p)
 {
@@ -143,12 +142,10 @@ tw_status_t tw_weights_advance(tw_weights_t *w)
     if (status != TW_OK || w->trace == NULL) {
         return status;
     }
-    tw_comm_enter(w->comm);
     for (size_t i = 0; i < w->parts; i++) {
         tw_flight_ended(&w->part[i].sum, w->trace);
         tw_flight_ended(&w->part[i].send, w->trace);
     }
-    tw_comm_leave(w->comm);
     return TW_OK;
 }
 

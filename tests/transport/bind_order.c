@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/transport/api/scheduler.h"
 #include "runtime/transport/comm/comm.h"
 #include "runtime/transport/bind/place.h"
 #include "tests/transport/made_up.h"

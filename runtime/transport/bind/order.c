@@ -98,26 +98,3 @@ tw_status_t tw_seat_order(const tw_comm_t *comm, tw_comm_seat_t *seat)
     free(round);
     return status;
 }
-
-tw_status_t tw_comm_groups(const tw_comm_t *comm, int group, int *position)
-{
-    int        *order;
-    tw_status_t status;
-
-    for (int r = 0; r < comm->size; r++) {
-        position[r] = r;
-    }
-    if (comm->seat == NULL) {
-        return TW_OK;
-    }
-    order = malloc((size_t)comm->size * sizeof(*order));
-    if (order == NULL) {
-        return TW_ERR_NO_MEMORY;
-    }
-    status = tw_near_groups(comm->seat->levels, comm->size, group, order);
-    for (int i = 0; i < comm->size && status == TW_OK; i++) {
-        position[order[i]] = i;
-    }
-    free(order);
-    return status;
-}

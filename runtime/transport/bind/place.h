@@ -33,11 +33,6 @@ tw_status_t tw_comm_seat_make(tw_comm_t *comm, const char *devices);
  * order. @return TW_OK, TW_ERR_NO_MEMORY. */
 tw_status_t tw_seat_order(const tw_comm_t *comm, tw_comm_seat_t *seat);
 
-/* Groups of `group` ranks that are near each other: position[r] is the index of rank r in the
- * concatenation of the groups; equal on all ranks. Without places position[r] = r. @return TW_OK,
- * TW_ERR_NO_MEMORY. Local. */
-tw_status_t tw_comm_groups(const tw_comm_t *comm, int group, int *position);
-
 /* This rank's place; NULL: none. */
 static inline const tw_place_t *tw_seat_place(const tw_comm_seat_t *seat)
 {

@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/agree.c - agreement of ranks on a status, and on memory that all have or none.
+ * transport/comm/agree.c - agreement of ranks on a status, and on memory that all have or none; and
+ * the check of sizes.
  */
 #include "config.h"
 
+#include "runtime/base/bytes.h"
 #include "runtime/transport/comm/comm.h"
 #include "runtime/transport/comm/sync.h"
+
+tw_status_t tw_interval_check(size_t first, size_t count)
+{
+    size_t end, bytes;
+
+    return tw_size_add(first, count, &end) && tw_size_mul(end, 16, &bytes) ? TW_OK : TW_ERR_RANGE;
+}
 
 tw_status_t tw_comm_agree(tw_comm_t *comm, tw_status_t mine)
 {

@@ -14,6 +14,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/pool.h"
 #include "runtime/policy/policy.h"
+#include "runtime/transport/comm/agree.h"
 #include "runtime/transport/comm/settings.h"
 #include "runtime/transport/comm/system.h"
 #include "runtime/transport/comm/mpi_ops.h"
@@ -136,14 +137,8 @@ void tw_comm_moved(tw_comm_t *comm);
  * which this process polled? All waits of the transport share this clock. */
 bool tw_comm_timed_out(tw_comm_t *comm);
 
-/* TW_OK; TW_ERR_INVALID_ARG for NULL; TW_ERR_DEAD. */
-tw_status_t tw_comm_check(const tw_comm_t *comm);
-
 /* Convert the result of an MPI call to a status; log a failure and kill the communicator. */
 tw_status_t tw_comm_mpi(tw_comm_t *comm, int mpi_result, const char *call);
-
-/* Collective: returns the worst (smallest) of all ranks' statuses on every rank. */
-tw_status_t tw_comm_agree(tw_comm_t *comm, tw_status_t mine);
 
 /* Collective: reserve memory for operations of `bytes` bytes; TW_OK on all ranks or on none. bytes
  * and `said` are equal on all ranks. `mine`: the status of this rank's device and its memory of
@@ -151,11 +146,6 @@ tw_status_t tw_comm_agree(tw_comm_t *comm, tw_status_t mine);
  * there is no communication, and a failure in `mine` kills the communicator, since the other ranks
  * continue. */
 tw_status_t tw_comm_reserve(tw_comm_t *comm, tw_memory_t said, tw_status_t mine, size_t bytes);
-
-/* Collective: a buffer of the pool on every rank, or on none; return it with tw_pool_put(). If
- * `mine` of a rank is a failure, no rank gets a buffer. */
-tw_status_t tw_comm_agreed_get(tw_comm_t *comm, size_t bytes, void **buffer_p);
-tw_status_t tw_comm_agreed_get_if(tw_comm_t *comm, tw_status_t mine, size_t bytes, void **buffer_p);
 
 /* Copy the data that a rank in place sends to a buffer of the pool. Other ranks do not know that
  * this rank is in place and continue, so failure to allocate kills the communicator. */

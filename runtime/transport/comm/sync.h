@@ -10,7 +10,10 @@
 #ifndef TW_TRANSPORT_COMM_SYNC_H
 #define TW_TRANSPORT_COMM_SYNC_H
 
-#include "runtime/transport/comm/comm.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <thinwire/comm.h>
 
 /* Wait until all requests are complete. Their memory must stay valid until then. */
 tw_status_t tw_sync_wait(tw_comm_t *comm, int count, MPI_Request *requests, const char *what);

@@ -173,9 +173,6 @@ tw_status_t tw_request_compare(const tw_request_t *op, const char *what);
 typedef enum tw_form { TW_BLOCKING, TW_NONBLOCKING, TW_PLAN } tw_form_t;
 tw_status_t tw_request_finish(tw_request_t *op, tw_form_t form, tw_request_t **request_p);
 
-/* TW_OK if the size of values [first, first + count) does not overflow; else TW_ERR_RANGE. */
-tw_status_t tw_interval_check(size_t first, size_t count);
-
 /* Does the call declare, equally on all ranks, device memory? The detected memory type does not
  * count, since it may differ between ranks. */
 bool tw_how_on_device(const tw_how_t *how);

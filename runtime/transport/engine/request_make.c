@@ -279,13 +279,6 @@ static tw_status_t tw_request_buffer(tw_request_t *op, const tw_request_shape_t 
     return status;
 }
 
-tw_status_t tw_interval_check(size_t first, size_t count)
-{
-    size_t end, bytes;
-
-    return tw_size_add(first, count, &end) && tw_size_mul(end, 16, &bytes) ? TW_OK : TW_ERR_RANGE;
-}
-
 bool tw_how_on_device(const tw_how_t *how)
 {
     return how != NULL && how->exec != NULL && how->exec->memory == TW_MEMORY_CUDA;
