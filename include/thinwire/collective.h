@@ -88,7 +88,9 @@ typedef enum tw_algorithm {
     TW_ALGORITHM_HIERARCHICAL = 4, /* unencoded sums in the memory of each node; two_pass of these
                                       between nodes, one share per rank of a node: for N nodes
                                       2 (N-1)/N x size bytes per node; sums in rank order in a node,
-                                      then in node order. bcast: fragments, node to node */
+                                      then in node order. reduce-scatters: the first half, with
+                                      the same bits. bcast: fragments, node to node; allgather(v):
+                                      each block's codes once to every node */
     TW_ALGORITHM_MPI  = 5, /* MPI's own collective on the elements, for all operations except
                               alltoallv; MPI determines the order of addition. Lossless codecs
                               only, no feedback, counts within MPI's int */
@@ -110,7 +112,8 @@ typedef struct tw_how {
     const tw_codec_t *codec;  /* NULL: fp32 */
     const tw_exec_t  *exec;   /* NULL: THINWIRE_THREADS, memory detected from the pointers */
     tw_feedback_t *feedback;  /* for allreduce, reduce and reduce-scatters of its count; or NULL */
-    tw_algorithm_t algorithm; /* allreduce, reduce: any; bcast: HIERARCHICAL, NODE; all: MPI */
+    tw_algorithm_t algorithm; /* allreduce, reduce: any; bcast: HIERARCHICAL, NODE; reduce-scatters,
+                                 allgather(v): HIERARCHICAL; all: MPI */
     unsigned       flags;     /* TW_BCAST_SAME */
 } tw_how_t;
 

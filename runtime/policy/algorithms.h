@@ -10,8 +10,7 @@
  * (transport/coll/collective.h), one by no name takes the last. `node` comes after all that serve
  * where it does: short blocking calls by no name go through the node's memory without asking the
  * list, and requests of other ranks must take `node` as well. Reduction rows serve reduce too
- * (op->root); those of allgather serve allgatherv; alltoallv has `pairwise` alone. No setting and
- * no call names those of reduce-scatter.
+ * (op->root); those of allgather serve allgatherv; alltoallv has `pairwise` alone.
  */
 #ifndef TW_POLICY_ALGORITHMS_H
 #define TW_POLICY_ALGORITHMS_H
@@ -25,6 +24,7 @@
 
 #define TW_SCATTER_ALGORITHMS(ROW, x)                                                              \
     ROW(x, one_pass, NULL)                                                                         \
+    ROW(x, hierarchical, tw_has_hierarchy)                                                         \
     ROW(x, node, NULL)
 
 #define TW_BCAST_ALGORITHMS(ROW, x)                                                                \

@@ -272,6 +272,24 @@ static void tw_cost_allreduce_hierarchical(const tw_model_query_t *q, tw_model_c
     cost->codec += q->facts->inside.shared > 0.0 ? 3.0 * values / q->facts->inside.shared : 0.0;
 }
 
+/* The first pass of it alone. */
+static void tw_cost_scatter_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
+{
+    const double nodes = q->facts->nodes, local = q->facts->local_ranks, share = 1.0 / nodes;
+    const double values = q->count * (double)tw_dtype_size(q->codec->dtype);
+
+    tw_cost_allreduce_hierarchical(q, cost);
+    cost->latencies = 1.0;
+    cost->messages *= 0.5;
+    cost->sent *= 0.5;
+    cost->transfer *= 0.5;
+    cost->calls = 2.0 * nodes;
+    cost->codec = q->count / local *
+                  (q->codec->encode + share * q->codec->decode +
+                   (nodes - 1.0) * share * q->codec->decode_add);
+    cost->codec += q->facts->inside.shared > 0.0 ? 2.0 * values / q->facts->inside.shared : 0.0;
+}
+
 static void tw_cost_reduce_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     tw_cost_allreduce_hierarchical(q, cost);

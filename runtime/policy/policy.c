@@ -40,6 +40,9 @@ static const tw_setting_field_t tw_policy_fields[] = {
      "Least encoded bytes of a vector, for each link of the chain, that is broadcast along a "
      "chain.",
      offsetof(tw_policy_config_t, chain_min), TW_SETTING_MEMUNITS, 0, 0, NULL, true},
+    {"REDUCE_SCATTER", "auto", "Algorithm of reduce-scatters where the call names none.",
+     offsetof(tw_policy_config_t, named[TW_OPERATION_REDUCE_SCATTER]), TW_SETTING_CHOICE, 0, 0,
+     tw_scatter_names, false},
     {"ALLGATHER", "auto", "Algorithm of allgather and allgatherv.",
      offsetof(tw_policy_config_t, named[TW_OPERATION_ALLGATHER]), TW_SETTING_CHOICE, 0, 0,
      tw_allgather_names, false},
@@ -117,9 +120,25 @@ bool tw_policy_chain(const tw_policy_config_t *config, size_t encoded, int ranks
     return ranks > 1 && encoded / (size_t)(ranks - 1) >= config->chain_min;
 }
 
+/* Do sums inside nodes of `ranks` ranks, and then between nodes, cost less than direct? The link of
+ * a node carries the messages of all its ranks. */
+TW_IN_FPMODE static bool tw_policy_node_sums_pay(const tw_policy_config_t *config, size_t encoded,
+                                                 int nodes, int ranks)
+{
+    const double v = (double)encoded, n = nodes, k = ranks;
+
+    return tw_policy_cost(config, 2, 2 * (nodes - 1), 2 * (n - 1) / n * v) <
+           tw_policy_cost(config, 1, nodes * ranks - 1, k * (n - 1) * k * v);
+}
+
 bool tw_policy_hierarchical(const tw_policy_config_t *config, size_t encoded, int nodes, int least)
 {
-    return nodes > 1 && least > 1 && encoded > config->direct_max;
+    const tw_fpmode_t mode = tw_fpmode_enter();
+    const bool        pays =
+        nodes > 1 && least > 1 && tw_policy_node_sums_pay(config, encoded, nodes, least);
+
+    tw_fpmode_leave(mode);
+    return pays;
 }
 
 /* Two steps of the grid, and so many times `bytes` more, against all messages in one step. */

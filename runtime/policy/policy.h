@@ -53,8 +53,8 @@ bool tw_policy_grid(const tw_policy_config_t *config, size_t encoded, int ranks)
  * vector, P - 2 fragments and P - 1 latencies. */
 bool tw_policy_chain(const tw_policy_config_t *config, size_t encoded, int ranks);
 
-/* Of either: hierarchical on several nodes, each of several ranks, of which the smallest has
- * `least`; and for a vector for which bandwidth, not latency, rules. */
+/* Of allreduce and reduce: hierarchical on several nodes, each of several ranks, of which the
+ * smallest has `least`; where it costs less than direct on the nodes' links. */
 bool tw_policy_hierarchical(const tw_policy_config_t *config, size_t encoded, int nodes, int least);
 
 /* Of allgather(v): the grid sends the same bytes in one more step and R+C-2 instead of P-1

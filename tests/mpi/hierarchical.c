@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/mpi/hierarchical.c - allreduce, reduce and broadcast over nodes of 1, 2 and 3 ranks (and
+ * tests/mpi/hierarchical.c - reductions, broadcast and allgather over nodes of 1, 2 and 3 ranks (and
  * one node), against the model: THINWIRE_NODE_RANKS makes several nodes of one machine, the last
  * one smaller where the ranks do not divide.
  */
@@ -53,6 +53,11 @@ static void bcast_is_what_the_model_says(void)
 {
     every_codec(T_BCAST);
 }
+static void reduce_scatters_are_what_the_model_says(void)
+{
+    every_codec(T_REDUCE_SCATTER);
+    every_codec(T_REDUCE_SCATTER_BLOCK);
+}
 
 /* Long vectors: many rounds round the owners and round the slots, in chunks of every size. */
 static void long_vectors(void)
@@ -77,6 +82,9 @@ static void long_vectors(void)
             shape.kind = T_BCAST;
             t_job_once(comm, &shape);
             shape.kind = T_REDUCE;
+            t_job_once(comm, &shape);
+            shape.kind  = T_REDUCE_SCATTER_BLOCK;
+            shape.count = shape.count / (size_t)t_size;
             t_job_once(comm, &shape);
             t_comm_done(comm, ctx);
         }
@@ -143,8 +151,7 @@ static void many_at_once(void)
 
             t_shape_random(&shape, &random, t_size, 9000);
             shape.node_ranks = layouts[l];
-            if (i % 2 == 0 &&
-                (shape.kind == T_ALLREDUCE || shape.kind == T_REDUCE || shape.kind == T_BCAST)) {
+            if (i % 2 == 0 && shape.kind != T_ALLTOALL && shape.kind != T_ALLTOALLV) {
                 shape.algorithm = TW_ALGORITHM_HIERARCHICAL;
             }
             t_shape_note(&shape);
@@ -239,6 +246,7 @@ static const t_case_t cases[] = {
     {"allreduce is what the model says", allreduce_is_what_the_model_says, 1},
     {"reduce is what the model says", reduce_is_what_the_model_says, 1},
     {"bcast is what the model says", bcast_is_what_the_model_says, 1},
+    {"reduce-scatters are what the model says", reduce_scatters_are_what_the_model_says, 1},
     {"long vectors", long_vectors, 1},
     {"residuals belong to carriers and owners", residuals_belong_to_carriers_and_owners, 1},
     {"many at once", many_at_once, 1},

@@ -94,16 +94,15 @@ void t_job_ask(t_job_t *job, t_job_t *called)
     job->hierarchical = job->shape.algorithm == TW_ALGORITHM_HIERARCHICAL;
     job->two_pass =
         job->shape.algorithm == TW_ALGORITHM_TWO_PASS || job->shape.algorithm == TW_ALGORITHM_GRID;
-    if (job->shape.algorithm != TW_ALGORITHM_AUTO ||
-        (job->shape.kind != T_ALLREDUCE && job->shape.kind != T_REDUCE)) {
+    if (job->shape.algorithm != TW_ALGORITHM_AUTO || job->shape.kind < T_ALLREDUCE) {
         return;
     }
     T_OK(t_job_plan(called, &plan));
     name              = plan != NULL ? tw_request_algorithm(plan) : "none";
     job->two_pass     = strcmp(name, "two_pass") == 0 || strcmp(name, "grid") == 0;
     job->hierarchical = strcmp(name, "hierarchical") == 0;
-    T_CHECK(job->two_pass || job->hierarchical || strcmp(name, "direct") == 0 ||
-                strcmp(name, "node") == 0,
+    T_CHECK(job->two_pass || job->hierarchical || strcmp(name, "node") == 0 ||
+                strcmp(name, job->shape.kind < T_REDUCE_SCATTER ? "direct" : "one_pass") == 0,
             "algorithm \"%s\"", name);
     T_OK(tw_request_free(&plan));
 }
@@ -238,8 +237,15 @@ static void want_reduced(t_job_t *job, uint64_t round)
         t_model_allreduce(&sum, (const void *const *)in, total, job->two_pass, out);
     }
     for (int r = 0; scatter && r < job->size; r++) {
-        t_model_reduce_scatter(&sum, (const void *const *)in, piece_begin(s, 0, r), piece(s, 0, r),
-                               (char *)out + piece_begin(s, 0, r) * job->element);
+        const size_t at = piece_begin(s, 0, r), count = piece(s, 0, r);
+
+        if (job->hierarchical) {
+            t_model_scatter_hierarchical(&sum, (const void *const *)in, r, at, count, s->node_ranks,
+                                         (char *)out + at * job->element);
+        } else {
+            t_model_reduce_scatter(&sum, (const void *const *)in, at, count,
+                                   (char *)out + at * job->element);
+        }
     }
     if (scatter) {
         begin = piece_begin(s, 0, job->rank);

@@ -277,3 +277,36 @@ void t_model_reduce_scatter(const t_model_sum_t *sum, const void *const *in, siz
         divide(sum->dtype, out, n, sum->ranks);
     }
 }
+
+void t_model_scatter_hierarchical(const t_model_sum_t *sum, const void *const *in, int owner,
+                                  size_t begin, size_t n, int node_ranks, void *out)
+{
+    static const size_t nobody[T_RANKS_MAX];
+    const int           m     = node_ranks > 0 && node_ranks < sum->ranks ? node_ranks : sum->ranks;
+    void               *total = t_malloc(n * tw_dtype_size(sum->dtype));
+    void               *decoded = t_malloc(n * tw_dtype_size(sum->dtype));
+
+    if (sum->fb != NULL) {
+        set_owners(sum->fb, nobody, nobody);
+    }
+    for (int lowest = 0; lowest < sum->ranks; lowest += m) {
+        const int ranks   = sum->ranks - lowest < m ? sum->ranks - lowest : m;
+        const int carrier = lowest + owner % m % ranks;
+
+        memcpy(total, at_const(sum->dtype, in[lowest], begin), n * tw_dtype_size(sum->dtype));
+        for (int r = lowest + 1; r < lowest + ranks; r++) {
+            combine(sum->reduction, sum->dtype, total, at_const(sum->dtype, in[r], begin), n);
+        }
+        transmit(sum->codec, sum->dtype, total, n,
+                 sum->fb != NULL ? at(sum->dtype, sum->fb->first[carrier], begin) : NULL,
+                 lowest == 0 ? out : decoded);
+        if (lowest > 0) {
+            combine(sum->reduction, sum->dtype, out, decoded, n);
+        }
+    }
+    if (sum->reduction == TW_AVERAGE) {
+        divide(sum->dtype, out, n, sum->ranks);
+    }
+    free(total);
+    free(decoded);
+}

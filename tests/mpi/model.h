@@ -60,4 +60,10 @@ void t_model_hierarchical(const t_model_sum_t *sum, const void *const *in, size_
 void t_model_reduce_scatter(const t_model_sum_t *sum, const void *const *in, size_t begin, size_t n,
                             void *out);
 
+/* The same by `hierarchical` for the interval of rank `owner`: nodes add in rank order, their sums
+ * are encoded and added in the order of nodes. On a node of K ranks the residual is that of number
+ * q % K, where q is the owner's number on its node. */
+void t_model_scatter_hierarchical(const t_model_sum_t *sum, const void *const *in, int owner,
+                                  size_t begin, size_t n, int node_ranks, void *out);
+
 #endif /* TW_TESTS_MPI_MODEL_H */

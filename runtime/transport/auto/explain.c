@@ -124,6 +124,8 @@ void tw_auto_cannot(const tw_comm_t *comm, const tw_question_t *question)
 {
     static const char *const settings[] = {[TW_OPERATION_ALLREDUCE] = "THINWIRE_ALLREDUCE",
                                            [TW_OPERATION_REDUCE]    = "THINWIRE_ALLREDUCE",
+                                           [TW_OPERATION_REDUCE_SCATTER] =
+                                               "THINWIRE_REDUCE_SCATTER",
                                            [TW_OPERATION_BCAST]     = "THINWIRE_BCAST",
                                            [TW_OPERATION_ALLGATHER] = "THINWIRE_ALLGATHER",
                                            [TW_OPERATION_ALLTOALL]  = "THINWIRE_ALLTOALL"};

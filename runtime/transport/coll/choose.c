@@ -28,14 +28,31 @@ tw_status_t tw_collective_in_node(const tw_collective_call_t *call)
 
 bool tw_collective_of_nodes(const tw_collective_call_t *call)
 {
-    const tw_nodes_t *nodes = call->comm->nodes;
+    const tw_nodes_t    *nodes     = call->comm->nodes;
+    const tw_operation_t operation = call->collective->operation;
 
+    if (operation != TW_OPERATION_ALLREDUCE && operation != TW_OPERATION_REDUCE) {
+        return nodes->count > 1 && nodes->least > 1; /* as many steps as without */
+    }
     return tw_policy_hierarchical(&call->comm->policy, call->encoded, nodes->count, nodes->least);
 }
 
 size_t tw_collective_values_room(const tw_collective_call_t *call)
 {
     return tw_collective_on_slots(call) ? TW_DEVICE_SLOT : TW_NODE_FRAGMENT;
+}
+
+size_t tw_collective_codes_most(const tw_collective_call_t *call, int times)
+{
+    const size_t share = tw_node_slot_bytes(call->comm->nodes->most) / (size_t)times;
+    const size_t room  = share / TW_POOL_ALIGN * TW_POOL_ALIGN; /* as slots of lanes are aligned */
+    const size_t block = tw_codec_block(call->codec);
+    size_t       most  = room / block * block, bytes;
+
+    while (most > 0 && (tw_codec_size(call->codec, most, &bytes) != TW_OK || bytes > room)) {
+        most = most / 2 / block * block;
+    }
+    return most;
 }
 
 void tw_collective_fill_whole(tw_request_t *op, const tw_collective_call_t *call)

@@ -57,6 +57,8 @@ tw_status_t tw_collective_in_node(const tw_collective_call_t *call);
 #define TW_IN_NODE_NEEDS                                                                           \
     "a lossless codec, no feedback, and two or more ranks of one node with shared memory"
 
+#define TW_NODES_NEED "shared memory on every node, and a codec whose blocks fit there"
+
 /* usual() of algorithms in the memory of every node and between nodes. */
 bool tw_collective_of_nodes(const tw_collective_call_t *call);
 
@@ -75,6 +77,9 @@ static inline size_t tw_collective_room(const tw_collective_call_t *call)
 
 /* The same for uncompressed values: in host memory, a size that stays in cache. */
 size_t tw_collective_values_room(const tw_collective_call_t *call);
+
+/* Values of whole blocks whose codes fit in a rank's slot `times` times; 0: not those of a block. */
+size_t tw_collective_codes_most(const tw_collective_call_t *call, int times);
 
 /* Number of rounds of an interval of `longest` values. */
 static inline size_t tw_op_rounds(const tw_request_t *op, size_t longest)

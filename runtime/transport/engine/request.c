@@ -26,6 +26,7 @@ static void tw_request_release(tw_request_t *op)
     if (comm->status == TW_OK || !op->running) {
         tw_staging_release(op);
         tw_bounce_release(op);
+        tw_pool_put(&comm->pool, op->copy);
         tw_pool_put(&comm->pool, op);
     }
     tw_comm_leave(comm);

@@ -228,11 +228,17 @@ static inline uint64_t tw_lane_ticket(const tw_request_t *op, const tw_lane_t *l
     return op->ticket + lane->round;
 }
 
+/* Address of value `first` of a buffer. */
+static inline uint8_t *tw_op_at(const tw_request_t *op, const void *buffer, size_t first)
+{
+    return (uint8_t *)(uintptr_t)buffer + first * op->element;
+}
+
 /* Address of this lane's fragment of the interval that begins at value `first` of a buffer. */
 static inline uint8_t *tw_lane_at(const tw_request_t *op, const tw_lane_t *lane, const void *buffer,
                                   size_t first)
 {
-    return (uint8_t *)(uintptr_t)buffer + (first + lane->round * op->chunk) * op->element;
+    return tw_op_at(op, buffer, first + lane->round * op->chunk);
 }
 
 /* Are codes equal to the elements, in host memory? */

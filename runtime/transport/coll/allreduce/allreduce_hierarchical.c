@@ -62,11 +62,6 @@ static size_t tw_hier_fragment(const tw_request_t *op, const tw_lane_t *lane, in
     return op->array[TW_SHARE_FIRST][share] + start;
 }
 
-static uint8_t *tw_hier_at(const tw_request_t *op, const void *buffer, size_t first)
-{
-    return (uint8_t *)(uintptr_t)buffer + first * op->element;
-}
-
 /* A carrier's fragment in a rank's slot. */
 static uint8_t *tw_hier_room(const tw_request_t *op, const tw_lane_t *lane, int local, int carrier)
 {
@@ -107,45 +102,12 @@ static void tw_hier_publish(tw_request_t *op, tw_lane_t *lane)
         const size_t first = tw_hier_fragment(op, lane, k, &n);
 
         if (k != mine && n > 0) {
-            tw_op_copy(op, tw_hier_room(op, lane, mine, k), tw_hier_at(op, op->send, first),
+            tw_op_copy(op, tw_hier_room(op, lane, mine, k), tw_op_at(op, op->send, first),
                        n * op->element);
         }
     }
     tw_lane_raise(op, lane, TW_INPUTS);
     op->comm->stats.encode_ns += tw_clock_ns() - start;
-}
-
-/* Where we find a rank's values of our fragment. */
-static const uint8_t *tw_hier_input(const tw_request_t *op, const tw_lane_t *lane, size_t first,
-                                    int local)
-{
-    const int mine = op->comm->nodes->local;
-
-    return local == mine ? tw_hier_at(op, op->send, first) : tw_hier_room(op, lane, local, mine);
-}
-
-/* The node's sum of our fragment, in rank order, into lane->sum. */
-static void tw_hier_sum(tw_request_t *op, tw_lane_t *lane, size_t first, size_t n)
-{
-    const uint8_t *sum = tw_hier_input(op, lane, first, 0);
-
-    if (op->comm->node->ranks == 1) {
-        tw_op_copy(op, lane->sum, sum, n * op->element);
-    }
-    for (int r = 1; r < op->comm->node->ranks; r++) {
-        tw_op_combine(op, sum, tw_hier_input(op, lane, first, r), n, lane->sum);
-        sum = lane->sum;
-    }
-}
-
-static void tw_hier_encode(tw_request_t *op, tw_lane_t *lane, size_t first, size_t n,
-                           uint8_t *residual, uint8_t *codes)
-{
-    if (op->feedback != NULL) {
-        tw_op_encode_feedback(op, lane->sum, n, tw_hier_at(op, residual, first), codes);
-    } else {
-        tw_op_encode(op, lane->sum, n, codes);
-    }
 }
 
 /* Receives first: the owner's of all nodes' sums; the others' of the owner's total. */
@@ -180,8 +142,9 @@ static tw_status_t tw_hier_gather(tw_request_t *op, tw_lane_t *lane, size_t firs
     if (status != TW_OK) {
         return status;
     }
-    tw_hier_sum(op, lane, first, n);
-    tw_hier_encode(op, lane, first, n, op->feedback != NULL ? op->feedback->first : NULL, codes);
+    tw_reduction_sum_node(op, lane, tw_op_at(op, op->send, first), n,
+                          (size_t)op->comm->nodes->local * op->chunk * op->element);
+    tw_reduction_encode_first(op, lane->sum, first, n, codes);
     return owner == op->comm->nodes->mine
                ? TW_OK
                : tw_lane_send(op, lane, 2, 2, codes, bytes, tw_hier_peer(op, owner), n);
@@ -202,7 +165,7 @@ static tw_status_t tw_hier_spread(tw_request_t *op, tw_lane_t *lane, size_t firs
     for (int j = 1; j < nodes->count; j++) {
         tw_op_decode_combine(op, lane, tw_lane_slot(op, lane, j), n, lane->sum);
     }
-    tw_hier_encode(op, lane, first, n, op->feedback != NULL ? op->feedback->second : NULL, total);
+    tw_reduction_encode_second(op, lane->sum, first, n, total);
     for (int i = 1; i < nodes->count && status == TW_OK; i++) {
         const int to = (nodes->mine + i) % nodes->count;
 
@@ -225,7 +188,7 @@ static void tw_hier_decode(tw_request_t *op, tw_lane_t *lane, size_t first, size
     }
     tw_lane_raise(op, lane, TW_SUMS);
     if (tw_hier_takes(op) && n > 0) {
-        tw_op_copy(op, tw_hier_at(op, op->recv, first), room, n * op->element);
+        tw_op_copy(op, tw_op_at(op, op->recv, first), room, n * op->element);
     }
 }
 
@@ -238,7 +201,7 @@ static void tw_hier_take(tw_request_t *op, const tw_lane_t *lane)
         const size_t first = tw_hier_fragment(op, lane, k, &n);
 
         if (k != op->comm->nodes->local && n > 0) {
-            tw_op_copy(op, tw_hier_at(op, op->recv, first), tw_hier_room(op, lane, k, k),
+            tw_op_copy(op, tw_op_at(op, op->recv, first), tw_hier_room(op, lane, k, k),
                        n * op->element);
         }
     }
@@ -352,11 +315,10 @@ static void tw_hier_shape(const tw_collective_call_t *call, tw_request_shape_t *
     shape->most      = tw_collective_room(call) / carriers / call->codec->element;
 }
 
-const tw_algorithm_row_t tw_reduction_hierarchical = {
-    .name    = "hierarchical",
-    .number  = TW_ALGORITHM_HIERARCHICAL,
-    .in_node = true,
-    .serves  = tw_hier_serves,
-    .needs   = "shared memory on every node, and a codec whose blocks fit there",
-    .usual   = tw_collective_of_nodes,
-    .shape   = tw_hier_shape};
+const tw_algorithm_row_t tw_reduction_hierarchical = {.name    = "hierarchical",
+                                                      .number  = TW_ALGORITHM_HIERARCHICAL,
+                                                      .in_node = true,
+                                                      .serves  = tw_hier_serves,
+                                                      .needs   = TW_NODES_NEED,
+                                                      .usual   = tw_collective_of_nodes,
+                                                      .shape   = tw_hier_shape};

@@ -6,16 +6,56 @@
 #include "runtime/base/bytes.h"
 #include "runtime/transport/coll/allreduce/reduction.h"
 
+static void tw_reduction_encode_with(tw_request_t *op, const void *values, void *residual, size_t n,
+                                     uint8_t *codes)
+{
+    if (residual != NULL) {
+        tw_op_encode_feedback(op, values, n, residual, codes);
+    } else {
+        tw_op_encode(op, values, n, codes);
+    }
+}
+
+void tw_reduction_encode_first(tw_request_t *op, const void *values, size_t first, size_t n,
+                               uint8_t *codes)
+{
+    tw_reduction_encode_with(op, values,
+                             op->feedback != NULL ? tw_op_at(op, op->feedback->first, first) : NULL,
+                             n, codes);
+}
+
+void tw_reduction_encode_second(tw_request_t *op, const void *values, size_t first, size_t n,
+                                uint8_t *codes)
+{
+    tw_reduction_encode_with(
+        op, values, op->feedback != NULL ? tw_op_at(op, op->feedback->second, first) : NULL, n,
+        codes);
+}
+
 void tw_reduction_encode(tw_request_t *op, const tw_lane_t *lane, size_t first, size_t n,
                          uint8_t *codes)
 {
-    const uint8_t *values = tw_lane_at(op, lane, op->send, first);
+    first += lane->round * op->chunk;
+    tw_reduction_encode_first(op, tw_op_at(op, op->send, first), first, n, codes);
+}
 
-    if (op->feedback != NULL) {
-        tw_op_encode_feedback(op, values, n, tw_lane_at(op, lane, op->feedback->first, first),
-                              codes);
-    } else {
-        tw_op_encode(op, values, n, codes);
+static const uint8_t *tw_node_input(const tw_request_t *op, const tw_lane_t *lane,
+                                    const uint8_t *mine, size_t offset, int local)
+{
+    return local == op->comm->node->local ? mine : tw_lane_room(op, lane, local) + offset;
+}
+
+void tw_reduction_sum_node(tw_request_t *op, tw_lane_t *lane, const uint8_t *mine, size_t n,
+                           size_t offset)
+{
+    const uint8_t *sum = tw_node_input(op, lane, mine, offset, 0);
+
+    if (op->comm->node->ranks == 1) {
+        tw_op_copy(op, lane->sum, sum, n * op->element);
+    }
+    for (int r = 1; r < op->comm->node->ranks; r++) {
+        tw_op_combine(op, sum, tw_node_input(op, lane, mine, offset, r), n, lane->sum);
+        sum = lane->sum;
     }
 }
 
@@ -31,12 +71,8 @@ void tw_reduction_sum(tw_request_t *op, const tw_lane_t *lane, int first_slot, s
 void tw_reduction_encode_sum(tw_request_t *op, const tw_lane_t *lane, const void *sum, size_t n,
                              uint8_t *codes)
 {
-    if (op->feedback != NULL) {
-        tw_op_encode_feedback(op, sum, n,
-                              tw_share_at(op, lane, op->feedback->second, op->comm->rank), codes);
-    } else {
-        tw_op_encode(op, sum, n, codes);
-    }
+    tw_reduction_encode_second(
+        op, sum, op->array[TW_SHARE_FIRST][op->comm->rank] + lane->round * op->chunk, n, codes);
     if (op->identity) {
         tw_op_average(op, n, codes);
     }

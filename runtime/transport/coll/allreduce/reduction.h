@@ -33,6 +33,13 @@ void tw_reduction_fill_shares(tw_request_t *op, const tw_collective_call_t *call
 /* The same, in blocks of the codec. */
 void tw_reduction_fill(tw_request_t *op, const tw_collective_call_t *call);
 
+/* Encode n values, of positions [first, first + n) of the vector, with the first residual, or the
+ * second, if there is one. */
+void tw_reduction_encode_first(tw_request_t *op, const void *values, size_t first, size_t n,
+                               uint8_t *codes);
+void tw_reduction_encode_second(tw_request_t *op, const void *values, size_t first, size_t n,
+                                uint8_t *codes);
+
 /* Encode this lane's fragment of the interval from value `first`, n values, with the first residual
  * if there is one. */
 void tw_reduction_encode(tw_request_t *op, const tw_lane_t *lane, size_t first, size_t n,
@@ -41,6 +48,11 @@ void tw_reduction_encode(tw_request_t *op, const tw_lane_t *lane, size_t first, 
 /* values[n] = the sum, in rank order, of the decoded slots first_slot + r of all ranks r. */
 void tw_reduction_sum(tw_request_t *op, const tw_lane_t *lane, int first_slot, size_t n,
                       void *values);
+
+/* For algorithms in the memory of every node: lane->sum[n] = this node's sum, in rank order, of
+ * `mine` and of the others' values `offset` bytes into their slots. */
+void tw_reduction_sum_node(tw_request_t *op, tw_lane_t *lane, const uint8_t *mine, size_t n,
+                           size_t offset);
 
 /* Values of this lane's fragment of the share of a rank. */
 static inline size_t tw_share_fragment(const tw_request_t *op, const tw_lane_t *lane, int rank)

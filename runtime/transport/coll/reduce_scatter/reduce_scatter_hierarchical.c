@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/coll/reduce_scatter/reduce_scatter_hierarchical.c - uncompressed sums inside each node,
+ * in its memory; every node's sum of a share goes once, encoded, to the share's owner.
+ *
+ * Rounds cycle through the N nodes: round c has fragment c / N of the shares of all ranks of node
+ * c % N. On a node of K ranks, number q % K carries the share of that node's number q.
+ *
+ *     stage 1   every rank writes its values of the shares to its slot                phase 1
+ *     stage 2   carrier: adds its node's values in rank order, encodes the sum (the only
+ *               quantisation), sends it to the owner
+ *     stage 3   owner: decodes and adds in the order of nodes
+ *
+ * Sent per node: (N-1)/N x encoded vector, for nodes of equal size. These are stages 1 to 3 of
+ * allreduce_hierarchical.c: with equal block boundaries the sums have the same bits. The carrier
+ * has the residual of its node's sum, at the positions of the shares that it carries. Slots of a
+ * lane: [0, N) node j's codes of this rank's share | [N, ...) codes for the shares it carries.
+ */
+#include "config.h"
+
+#include "runtime/base/clock.h"
+#include "runtime/transport/coll/allreduce/reduction.h"
+#include "runtime/transport/coll/node.h"
+
+enum { TW_INPUTS = 1 }; /* phase of a ticket */
+
+static int tw_scatter_turn(const tw_request_t *op, const tw_lane_t *lane)
+{
+    return (int)(lane->round % (size_t)op->comm->nodes->count);
+}
+
+/* The owner with number q on the node of this round. */
+static int tw_scatter_owner(const tw_request_t *op, const tw_lane_t *lane, int q)
+{
+    return tw_nodes_rank(op->comm->nodes, tw_scatter_turn(op, lane), q);
+}
+
+static int tw_scatter_owners(const tw_request_t *op, const tw_lane_t *lane)
+{
+    return tw_nodes_ranks(op->comm->nodes, tw_scatter_turn(op, lane));
+}
+
+/* Offset of this round's fragment in a share. */
+static size_t tw_scatter_start(const tw_request_t *op, const tw_lane_t *lane)
+{
+    return lane->round / (size_t)op->comm->nodes->count * op->chunk;
+}
+
+/* First value of an owner's fragment in the vector, and how many there are. */
+static size_t tw_scatter_fragment(const tw_request_t *op, const tw_lane_t *lane, int owner,
+                                  size_t *n_p)
+{
+    const size_t length = op->array[TW_SHARE_LENGTH][owner];
+    const size_t start  = tw_scatter_start(op, lane);
+    const size_t left   = start < length ? length - start : 0;
+
+    *n_p = left < op->chunk ? left : op->chunk;
+    return op->array[TW_SHARE_FIRST][owner] + start;
+}
+
+static uint8_t *tw_scatter_room(const tw_request_t *op, const tw_lane_t *lane, int local, int q)
+{
+    return tw_lane_room(op, lane, local) + (size_t)q * op->chunk * op->element;
+}
+
+/* In place, a rank's result covers the start of its vector. Is every value there read in an earlier
+ * round, or an earlier stage, than it is overwritten? Not if a short share begins there, and a later
+ * rank on a node with a lower number has a longer one. */
+static bool tw_scatter_in_order(const tw_comm_t *comm, const tw_blocks_t *shares)
+{
+    tw_blocks_sum_t sum;
+    int             lowest = comm->size;
+    size_t          first;
+
+    if (shares->counts == NULL) {
+        return true;
+    }
+    (void)tw_blocks_sum(shares, comm->size, &sum); /* checked before */
+    first = sum.total;
+    for (int r = comm->size - 1; r >= 0; r--) {
+        const int node = comm->nodes->node_of[r];
+
+        first -= shares->counts[r];
+        if (shares->counts[r] > 0 && node > lowest && first < sum.longest) {
+            return false;
+        }
+        lowest = node < lowest ? node : lowest;
+    }
+    return true;
+}
+
+/* The values that this rank sends: a copy where results would cover them too early. */
+static const void *tw_scatter_values(const tw_request_t *op)
+{
+    return op->copy != NULL ? op->copy : op->send;
+}
+
+/* ---- stages ---------------------------------------------------------------------------------- */
+
+static void tw_scatter_publish(tw_request_t *op, tw_lane_t *lane)
+{
+    const int      ranks = op->comm->node->ranks, mine = op->comm->nodes->local;
+    const uint64_t start = tw_clock_ns();
+
+    for (int q = 0; q < tw_scatter_owners(op, lane); q++) {
+        size_t       n;
+        const size_t first = tw_scatter_fragment(op, lane, tw_scatter_owner(op, lane, q), &n);
+
+        if (q % ranks != mine && n > 0) {
+            tw_op_copy(op, tw_scatter_room(op, lane, mine, q),
+                       tw_op_at(op, tw_scatter_values(op), first), n * op->element);
+        }
+    }
+    tw_lane_raise(op, lane, TW_INPUTS);
+    op->comm->stats.encode_ns += tw_clock_ns() - start;
+}
+
+/* The other nodes' sums of this rank's share, from their carriers. */
+static tw_status_t tw_scatter_receives(tw_request_t *op, tw_lane_t *lane)
+{
+    const tw_nodes_t *nodes  = op->comm->nodes;
+    tw_status_t       status = TW_OK;
+    size_t            n;
+
+    (void)tw_scatter_fragment(op, lane, op->comm->rank, &n);
+    for (int i = 1; i < nodes->count && status == TW_OK; i++) {
+        const int from    = (nodes->mine + nodes->count - i) % nodes->count;
+        const int carrier = nodes->local % tw_nodes_ranks(nodes, from);
+
+        status = tw_lane_recv(op, lane, 2, tw_lane_slot(op, lane, from), tw_op_size(op, n),
+                              tw_nodes_rank(nodes, from, carrier));
+    }
+    return status;
+}
+
+/* Add, encode and send the share of the owner with number q. */
+static tw_status_t tw_scatter_carry(tw_request_t *op, tw_lane_t *lane, int q)
+{
+    const tw_nodes_t *nodes = op->comm->nodes;
+    const int         owner = tw_scatter_owner(op, lane, q);
+    const bool        ours  = tw_scatter_turn(op, lane) == nodes->mine;
+    const int         slot  = ours ? nodes->mine : nodes->count + q / op->comm->node->ranks;
+    uint8_t          *codes = tw_lane_slot(op, lane, slot);
+    size_t            n;
+    const size_t      first = tw_scatter_fragment(op, lane, owner, &n);
+
+    if (n == 0) {
+        return TW_OK;
+    }
+    tw_reduction_sum_node(op, lane, tw_op_at(op, tw_scatter_values(op), first), n,
+                          (size_t)q * op->chunk * op->element);
+    tw_reduction_encode_first(op, lane->sum, first, n, codes);
+    return ours ? TW_OK : tw_lane_send(op, lane, 2, 2, codes, tw_op_size(op, n), owner, n);
+}
+
+static tw_status_t tw_scatter_carries(tw_request_t *op, tw_lane_t *lane)
+{
+    tw_status_t status = TW_OK;
+
+    if (tw_scatter_turn(op, lane) == op->comm->nodes->mine) {
+        status = tw_scatter_receives(op, lane);
+    }
+    for (int q = op->comm->nodes->local; q < tw_scatter_owners(op, lane) && status == TW_OK;
+         q += op->comm->node->ranks) {
+        status = tw_scatter_carry(op, lane, q);
+    }
+    tw_lane_done(op, lane);
+    return status;
+}
+
+static void tw_scatter_add(tw_request_t *op, tw_lane_t *lane)
+{
+    uint8_t *out = tw_op_at(op, op->recv, tw_scatter_start(op, lane));
+    size_t   n;
+
+    (void)tw_scatter_fragment(op, lane, op->comm->rank, &n);
+    if (n == 0) {
+        return;
+    }
+    tw_op_decode(op, tw_lane_slot(op, lane, 0), n, out);
+    for (int j = 1; j < op->comm->nodes->count; j++) {
+        tw_op_decode_combine(op, lane, tw_lane_slot(op, lane, j), n, out);
+    }
+    tw_op_average(op, n, out);
+}
+
+static tw_status_t tw_scatter_begin(tw_request_t *op, const tw_lane_t *lane)
+{
+    const tw_blocks_t shares = {.counts = op->array[TW_SHARE_LENGTH]};
+
+    if (lane->round > 0 || op->send != op->recv || tw_scatter_in_order(op->comm, &shares)) {
+        return TW_OK;
+    }
+    tw_pool_put(&op->comm->pool, op->copy); /* of an earlier start */
+    op->copy = NULL;
+    return tw_comm_copy_in_place(op->comm, op->recv, op->count * op->element, &op->copy);
+}
+
+static tw_status_t tw_scatter_step(tw_request_t *op, tw_lane_t *lane)
+{
+    switch (lane->stage) {
+    case 0:
+        return tw_scatter_begin(op, lane);
+    case 1:
+        tw_scatter_publish(op, lane);
+        return TW_OK;
+    case 2:
+        return tw_scatter_carries(op, lane);
+    default:
+        if (tw_scatter_turn(op, lane) == op->comm->nodes->mine) {
+            tw_scatter_add(op, lane);
+        }
+        return TW_OK;
+    }
+}
+
+static bool tw_scatter_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
+{
+    return lane->stage > 1 || tw_node_exchange_ready(op, lane, peer_p);
+}
+
+static void tw_scatter_fill(tw_request_t *op, const tw_collective_call_t *call)
+{
+    tw_reduction_fill(op, call);
+    op->rounds *= (size_t)op->comm->nodes->count;
+}
+
+static const tw_algorithm_ops_t tw_scatter_hierarchical_ops = {.name   = "hierarchical",
+                                                               .stages = 3,
+                                                               .step   = tw_scatter_step,
+                                                               .ready  = tw_scatter_ready,
+                                                               .fill   = tw_scatter_fill};
+
+/* Values of a fragment, so that one for every rank of the largest node fits in a slot. */
+static size_t tw_scatter_most(const tw_collective_call_t *call, size_t room)
+{
+    return room / (size_t)call->comm->nodes->most / call->codec->element;
+}
+
+static tw_status_t tw_scatter_serves(const tw_collective_call_t *call)
+{
+    const size_t room = tw_node_slot_bytes(call->comm->nodes->most);
+
+    if (tw_scatter_most(call, room) < call->codec->block ||
+        (tw_how_on_device(call->how) && !tw_scatter_in_order(call->comm, &call->in))) {
+        return TW_ERR_UNSUPPORTED;
+    }
+    return tw_node_ready(call->comm);
+}
+
+static void tw_scatter_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
+{
+    const tw_nodes_t *nodes = call->comm->nodes;
+
+    shape->algorithm = &tw_scatter_hierarchical_ops;
+    shape->sum       = true;
+    shape->slots     = nodes->count + (nodes->most + nodes->least - 1) / nodes->least;
+    shape->longest   = tw_share_longest(call, 1, (size_t)call->comm->size);
+    shape->most      = tw_scatter_most(call, tw_collective_room(call));
+}
+
+const tw_algorithm_row_t tw_scatter_hierarchical = {
+    .name    = "hierarchical",
+    .number  = TW_ALGORITHM_HIERARCHICAL,
+    .in_node = true,
+    .serves  = tw_scatter_serves,
+    .needs   = TW_NODES_NEED ", and in device memory nodes of consecutive ranks or equal counts",
+    .usual   = tw_collective_of_nodes,
+    .shape   = tw_scatter_shape};
