@@ -36,6 +36,7 @@
 #define TW_ALLGATHER_ALGORITHMS(ROW, x)                                                            \
     ROW(x, pairwise, NULL)                                                                         \
     ROW(x, grid, tw_many_ranks)                                                                    \
+    ROW(x, hierarchical, tw_has_hierarchy)                                                         \
     ROW(x, node, NULL)
 
 #define TW_ALLTOALL_ALGORITHMS(ROW, x)                                                             \

@@ -290,6 +290,22 @@ static void tw_cost_scatter_hierarchical(const tw_model_query_t *q, tw_model_cos
     cost->codec += q->facts->inside.shared > 0.0 ? 2.0 * values / q->facts->inside.shared : 0.0;
 }
 
+/* Every block, encoded once, to one rank of every other node; codes pass through the memory of
+ * each. */
+static void tw_cost_allgather_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
+{
+    const double ranks = tw_ranks(q), nodes = q->facts->nodes, local = q->facts->local_ranks;
+
+    tw_cost_allgather_pairwise(q, cost);
+    cost->messages = nodes - 2.0;
+    cost->sent     = nodes - 1.0;
+    cost->transfer = q->facts->between.shared > 0.0
+                         ? (ranks - local) * tw_encoded(q) / q->facts->between.shared
+                         : 0.0;
+    cost->codec +=
+        q->facts->inside.shared > 0.0 ? ranks * tw_encoded(q) / q->facts->inside.shared : 0.0;
+}
+
 static void tw_cost_reduce_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     tw_cost_allreduce_hierarchical(q, cost);

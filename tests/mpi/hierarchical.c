@@ -58,6 +58,11 @@ static void reduce_scatters_are_what_the_model_says(void)
     every_codec(T_REDUCE_SCATTER);
     every_codec(T_REDUCE_SCATTER_BLOCK);
 }
+static void allgathers_are_what_the_model_says(void)
+{
+    every_codec(T_ALLGATHER);
+    every_codec(T_ALLGATHERV);
+}
 
 /* Long vectors: many rounds round the owners and round the slots, in chunks of every size. */
 static void long_vectors(void)
@@ -85,6 +90,8 @@ static void long_vectors(void)
             t_job_once(comm, &shape);
             shape.kind  = T_REDUCE_SCATTER_BLOCK;
             shape.count = shape.count / (size_t)t_size;
+            t_job_once(comm, &shape);
+            shape.kind = T_ALLGATHER;
             t_job_once(comm, &shape);
             t_comm_done(comm, ctx);
         }
@@ -247,6 +254,7 @@ static const t_case_t cases[] = {
     {"reduce is what the model says", reduce_is_what_the_model_says, 1},
     {"bcast is what the model says", bcast_is_what_the_model_says, 1},
     {"reduce-scatters are what the model says", reduce_scatters_are_what_the_model_says, 1},
+    {"allgathers are what the model says", allgathers_are_what_the_model_says, 1},
     {"long vectors", long_vectors, 1},
     {"residuals belong to carriers and owners", residuals_belong_to_carriers_and_owners, 1},
     {"many at once", many_at_once, 1},

@@ -174,22 +174,9 @@ static const tw_algorithm_ops_t tw_hier_tree  = {.name   = "hierarchical",
                                                  .ready  = tw_hier_bcast_ready,
                                                  .fill   = tw_collective_fill_whole};
 
-/* Values whose codes fit a slot of the node; 0: not one block's do. */
-static size_t tw_hier_most(const tw_collective_call_t *call)
-{
-    const size_t room  = tw_node_slot_bytes(call->comm->nodes->most);
-    const size_t block = tw_codec_block(call->codec);
-    size_t       most  = room / block * block, bytes;
-
-    while (most > 0 && (tw_codec_size(call->codec, most, &bytes) != TW_OK || bytes > room)) {
-        most = most / 2 / block * block;
-    }
-    return most;
-}
-
 static tw_status_t tw_hier_serves(const tw_collective_call_t *call)
 {
-    return tw_hier_most(call) > 0 ? tw_node_ready(call->comm) : TW_ERR_UNSUPPORTED;
+    return tw_collective_codes_most(call, 1) > 0 ? tw_node_ready(call->comm) : TW_ERR_UNSUPPORTED;
 }
 
 static void tw_hier_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
@@ -199,16 +186,15 @@ static void tw_hier_shape(const tw_collective_call_t *call, tw_request_shape_t *
 
     shape->algorithm = chain ? &tw_hier_chain : &tw_hier_tree;
     shape->longest   = call->count;
-    shape->most      = tw_hier_most(call);
+    shape->most      = tw_collective_codes_most(call, 1);
     shape->slots     = tw_collective_on_slots(call) ? 1 : 0;
     shape->fragment  = call->fragment > 0 || !chain ? call->fragment : TW_CHAIN_FRAGMENT;
 }
 
-const tw_algorithm_row_t tw_bcast_hierarchical = {
-    .name    = "hierarchical",
-    .number  = TW_ALGORITHM_HIERARCHICAL,
-    .in_node = true,
-    .serves  = tw_hier_serves,
-    .needs   = "shared memory on every node, and a codec whose blocks fit there",
-    .usual   = tw_collective_of_nodes,
-    .shape   = tw_hier_shape};
+const tw_algorithm_row_t tw_bcast_hierarchical = {.name    = "hierarchical",
+                                                  .number  = TW_ALGORITHM_HIERARCHICAL,
+                                                  .in_node = true,
+                                                  .serves  = tw_hier_serves,
+                                                  .needs   = TW_NODES_NEED,
+                                                  .usual   = tw_collective_of_nodes,
+                                                  .shape   = tw_hier_shape};

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/coll/allgather/allgather_hierarchical.c - each rank's block is encoded once, its codes
+ * are sent to one rank of every other node, and the ranks of a node read them from its memory.
+ *
+ * Rounds cycle through the N nodes: round c has fragment c / N of the blocks of all ranks of node
+ * c % N. On another node of K ranks, number q % K receives the codes of that node's number q.
+ *
+ *     stage 1   the ranks of that node encode into their slots and send; carriers receive into theirs
+ *     stage 2   on a device: they write the codes to their slots                     phase 2
+ *     stage 3   every rank decodes all blocks, its own too, so that results are equal
+ *
+ * One quantisation, the bits of `pairwise`. Sent per node: (N-1) x its encoded blocks. Host memory
+ * is sent from and received in the slots of the node; a device's by way of slot q / K of the lane.
+ */
+#include "config.h"
+
+#include "runtime/transport/coll/allgather/allgather.h"
+#include "runtime/transport/coll/node.h"
+
+enum { TW_CODES = 2 }; /* phase of a ticket: that of the stage after which it is raised */
+
+static int tw_gather_turn(const tw_request_t *op, const tw_lane_t *lane)
+{
+    return (int)(lane->round % (size_t)op->comm->nodes->count);
+}
+
+static bool tw_gather_ours(const tw_request_t *op, const tw_lane_t *lane)
+{
+    return tw_gather_turn(op, lane) == op->comm->nodes->mine;
+}
+
+/* The rank with number q on the node of this round. */
+static int tw_gather_origin(const tw_request_t *op, const tw_lane_t *lane, int q)
+{
+    return tw_nodes_rank(op->comm->nodes, tw_gather_turn(op, lane), q);
+}
+
+static int tw_gather_origins(const tw_request_t *op, const tw_lane_t *lane)
+{
+    return tw_nodes_ranks(op->comm->nodes, tw_gather_turn(op, lane));
+}
+
+/* Offset of this round's fragment in a block. */
+static size_t tw_gather_start(const tw_request_t *op, const tw_lane_t *lane)
+{
+    return lane->round / (size_t)op->comm->nodes->count * op->chunk;
+}
+
+/* Values of a rank's fragment. */
+static size_t tw_gather_values(const tw_request_t *op, const tw_lane_t *lane, int rank)
+{
+    const size_t count = op->array[TW_GATHER_COUNT][rank], start = tw_gather_start(op, lane);
+
+    return start >= count ? 0 : count - start < op->chunk ? count - start : op->chunk;
+}
+
+/* Where all ranks of this node find the codes of number q, in the slot of their carrier. */
+static uint8_t *tw_gather_room(const tw_request_t *op, const tw_lane_t *lane, int q)
+{
+    const int ranks = op->comm->node->ranks;
+
+    return tw_lane_room(op, lane, q % ranks) + (size_t)(q / ranks) * op->slot_bytes;
+}
+
+/* Where this rank, their carrier, sends or receives them: messages from and to a device's memory
+ * are staged by slots of the lane. */
+static uint8_t *tw_gather_codes(const tw_request_t *op, const tw_lane_t *lane, int q)
+{
+    return op->device == NULL ? tw_gather_room(op, lane, q)
+                              : tw_lane_slot(op, lane, q / op->comm->node->ranks);
+}
+
+/* ---- stages ---------------------------------------------------------------------------------- */
+
+static tw_status_t tw_gather_give(tw_request_t *op, tw_lane_t *lane)
+{
+    const tw_nodes_t *nodes  = op->comm->nodes;
+    const size_t      n      = tw_gather_values(op, lane, op->comm->rank);
+    uint8_t          *codes  = tw_gather_codes(op, lane, nodes->local);
+    tw_status_t       status = TW_OK;
+
+    if (n == 0) {
+        return TW_OK;
+    }
+    tw_op_encode(op, tw_op_at(op, op->send, tw_gather_start(op, lane)), n, codes);
+    for (int i = 1; i < nodes->count && status == TW_OK; i++) {
+        const int to      = (nodes->mine + i) % nodes->count;
+        const int carrier = nodes->local % tw_nodes_ranks(nodes, to);
+
+        status = tw_lane_send(op, lane, 1, 1, codes, tw_op_size(op, n),
+                              tw_nodes_rank(nodes, to, carrier), n);
+    }
+    return status;
+}
+
+static tw_status_t tw_gather_receives(tw_request_t *op, tw_lane_t *lane)
+{
+    tw_status_t status = TW_OK;
+
+    for (int q = op->comm->nodes->local; q < tw_gather_origins(op, lane) && status == TW_OK;
+         q += op->comm->node->ranks) {
+        const int from = tw_gather_origin(op, lane, q);
+
+        status = tw_lane_recv(op, lane, 1, tw_gather_codes(op, lane, q),
+                              tw_op_size(op, tw_gather_values(op, lane, from)), from);
+    }
+    return status;
+}
+
+static void tw_gather_publish(tw_request_t *op, tw_lane_t *lane)
+{
+    for (int q = op->comm->nodes->local; op->device != NULL && q < tw_gather_origins(op, lane);
+         q += op->comm->node->ranks) {
+        const size_t n = tw_gather_values(op, lane, tw_gather_origin(op, lane, q));
+
+        tw_op_copy(op, tw_gather_room(op, lane, q), tw_gather_codes(op, lane, q),
+                   tw_op_size(op, n));
+    }
+    tw_lane_raise(op, lane, TW_CODES);
+}
+
+static void tw_gather_decode(tw_request_t *op, tw_lane_t *lane)
+{
+    for (int q = 0; q < tw_gather_origins(op, lane); q++) {
+        const int    rank = tw_gather_origin(op, lane, q);
+        const size_t n    = tw_gather_values(op, lane, rank);
+        const size_t to   = op->array[TW_GATHER_FIRST][rank] + tw_gather_start(op, lane);
+
+        if (n > 0) {
+            tw_op_decode(op, tw_gather_room(op, lane, q), n, tw_op_at(op, op->recv, to));
+        }
+    }
+    tw_lane_done(op, lane);
+}
+
+static tw_status_t tw_gather_hier_step(tw_request_t *op, tw_lane_t *lane)
+{
+    switch (lane->stage) {
+    case 0:
+        return TW_OK;
+    case 1:
+        return tw_gather_ours(op, lane) ? tw_gather_give(op, lane) : tw_gather_receives(op, lane);
+    case 2:
+        tw_gather_publish(op, lane);
+        return TW_OK;
+    default:
+        tw_gather_decode(op, lane);
+        return TW_OK;
+    }
+}
+
+static bool tw_gather_hier_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
+{
+    return lane->stage == 1 || tw_node_exchange_ready(op, lane, peer_p);
+}
+
+static void tw_gather_hier_fill(tw_request_t *op, const tw_collective_call_t *call)
+{
+    tw_gather_fill(op, call);
+    op->rounds *= (size_t)op->comm->nodes->count;
+}
+
+static const tw_algorithm_ops_t tw_gather_hier_ops = {.name   = "hierarchical",
+                                                      .stages = 3,
+                                                      .step   = tw_gather_hier_step,
+                                                      .ready  = tw_gather_hier_ready,
+                                                      .fill   = tw_gather_hier_fill};
+
+/* Ranks of another node whose codes one rank receives, at most. */
+static int tw_gather_carried(const tw_collective_call_t *call)
+{
+    const tw_nodes_t *nodes = call->comm->nodes;
+
+    return (nodes->most + nodes->least - 1) / nodes->least;
+}
+
+static tw_status_t tw_gather_hier_serves(const tw_collective_call_t *call)
+{
+    return tw_collective_codes_most(call, tw_gather_carried(call)) > 0 ? tw_node_ready(call->comm)
+                                                                       : TW_ERR_UNSUPPORTED;
+}
+
+static void tw_gather_hier_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
+{
+    const int carried = tw_gather_carried(call);
+
+    shape->algorithm = &tw_gather_hier_ops;
+    shape->longest   = tw_gather_longest(call);
+    shape->most      = tw_collective_codes_most(call, carried);
+    shape->slots     = tw_collective_on_slots(call) ? carried : 0;
+}
+
+const tw_algorithm_row_t tw_allgather_hierarchical = {.name    = "hierarchical",
+                                                      .number  = TW_ALGORITHM_HIERARCHICAL,
+                                                      .in_node = true,
+                                                      .serves  = tw_gather_hier_serves,
+                                                      .needs   = TW_NODES_NEED,
+                                                      .usual   = tw_collective_of_nodes,
+                                                      .shape   = tw_gather_hier_shape};
