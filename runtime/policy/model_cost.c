@@ -14,6 +14,7 @@
 #include "runtime/policy/algorithms.h"
 #include "runtime/policy/grid.h"
 #include "runtime/policy/model.h"
+#include "runtime/policy/policy.h"
 
 static double tw_ranks(const tw_model_query_t *q)
 {
@@ -178,6 +179,12 @@ static void tw_cost_bcast_tree(const tw_model_query_t *q, tw_model_cost_t *cost)
     tw_rooted(q, cost, q->facts->ranks, depth, tw_handed_on(q->facts->ranks));
 }
 
+/* As the collective chooses it with the default of THINWIRE_MESSAGE_COST. */
+static size_t tw_chain_fragment(const tw_model_query_t *q, int ranks)
+{
+    return tw_policy_chain_fragment((size_t)2 << 10, (size_t)tw_encoded(q), ranks);
+}
+
 /* Every rank hands the vector to the next, fragment by fragment. */
 static void tw_cost_bcast_chain(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
@@ -189,7 +196,7 @@ static void tw_cost_bcast_chain(const tw_model_query_t *q, tw_model_cost_t *cost
     cost->transfer  = tw_one_link(q->facts, tw_encoded(q));
     cost->codec     = q->count * tw_slower(q->codec);
     cost->drain     = tw_ranks(q) > 2.0 ? tw_ranks(q) - 2.0 : 0.0;
-    cost->fragment  = TW_CHAIN_FRAGMENT;
+    cost->fragment  = tw_chain_fragment(q, q->facts->ranks);
     tw_rooted(q, cost, q->facts->ranks, cost->sent, tw_ranks(q) > 2.0 ? 1.0 : 0.0);
 }
 
@@ -334,7 +341,8 @@ static void tw_cost_bcast_hierarchical(const tw_model_query_t *q, tw_model_cost_
     cost->transfer  = (chain ? 1.0 : depth) * tw_encoded(q) * link;
     cost->codec     = q->count / local * tw_slower(q->codec);
     cost->codec += q->facts->inside.shared > 0.0 ? 2.0 * values / q->facts->inside.shared : 0.0;
-    cost->drain = chain ? drain : 0.0;
+    cost->drain    = chain ? drain : 0.0;
+    cost->fragment = chain ? tw_chain_fragment(q, q->facts->nodes) : 0;
     tw_rooted(q, cost, q->facts->nodes, cost->sent,
               (chain ? nodes > 2.0 : tw_handed_on(q->facts->nodes)) / local);
 }

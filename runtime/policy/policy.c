@@ -9,6 +9,7 @@
 #include "runtime/base/fpmode.h"
 #include "runtime/policy/algorithms.h"
 #include "runtime/policy/grid.h"
+#include "runtime/policy/model.h"
 #include "runtime/policy/policy.h"
 
 /* A step of an algorithm costs as much as so many messages: the latency of a network is a few times
@@ -129,6 +130,18 @@ TW_IN_FPMODE static bool tw_policy_node_sums_pay(const tw_policy_config_t *confi
 
     return tw_policy_cost(config, 2, 2 * (nodes - 1), 2 * (n - 1) / n * v) <
            tw_policy_cost(config, 1, nodes * ranks - 1, k * (n - 1) * k * v);
+}
+
+size_t tw_policy_chain_fragment(size_t message, size_t encoded, int ranks)
+{
+    const size_t links    = ranks > 2 ? (size_t)ranks - 2 : 1;
+    size_t       fragment = TW_CHAIN_FRAGMENT;
+
+    message = message > 0 ? message : 1;
+    while (fragment > TW_CHAIN_LEAST && encoded / fragment < links * (fragment / message) / 2) {
+        fragment /= 2;
+    }
+    return fragment;
 }
 
 bool tw_policy_hierarchical(const tw_policy_config_t *config, size_t encoded, int nodes, int least)

@@ -27,9 +27,7 @@ extern const tw_setting_table_t tw_policy_settings;
  * and back, 0 for a name that the operation does not have. */
 static inline int tw_policy_named(const tw_policy_config_t *config, tw_operation_t operation)
 {
-    return operation == TW_OPERATION_REDUCE_SCATTER ? 0
-           : operation == TW_OPERATION_REDUCE       ? config->named[TW_OPERATION_ALLREDUCE]
-                                                    : config->named[operation];
+    return config->named[operation == TW_OPERATION_REDUCE ? TW_OPERATION_ALLREDUCE : operation];
 }
 const char *tw_policy_name(tw_operation_t operation, int number);
 int         tw_policy_number(tw_operation_t operation, const char *name);
@@ -52,6 +50,11 @@ bool tw_policy_grid(const tw_policy_config_t *config, size_t encoded, int ranks)
 /* Of a broadcast: a tree of P ranks takes the time of ceil(log2 P) vectors, a chain that of one
  * vector, P - 2 fragments and P - 1 latencies. */
 bool tw_policy_chain(const tw_policy_config_t *config, size_t encoded, int ranks);
+
+/* Bytes of codes in a fragment along a chain: a power of two up to TW_CHAIN_FRAGMENT, about where
+ * the P - 2 fragments that fill the chain take as long as `message` bytes for each fragment of the
+ * vector. */
+size_t tw_policy_chain_fragment(size_t message, size_t encoded, int ranks);
 
 /* Of allreduce and reduce: hierarchical on several nodes, each of several ranks, of which the
  * smallest has `least`; where it costs less than direct on the nodes' links. */

@@ -3,10 +3,12 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "runtime/policy/algorithms.h"
+#include "runtime/policy/model.h"
 #include "runtime/policy/policy.h"
 #include "tests/suite.h"
 
@@ -109,6 +111,32 @@ END_TEST
 #define NAME(x, name, considered) #name,
 
 /* Every name of an operation, and none of another's. */
+/* As many ranks as wait for the first fragment make it shorter, and no other power of two costs
+ * less. */
+START_TEST(fragments_of_a_chain_shorten_with_its_length)
+{
+    static const int ranks[] = {1, 2, 3, 4, 32, 200, 1024};
+
+    for (size_t r = 0; r < sizeof(ranks) / sizeof(ranks[0]); r++) {
+        for (size_t encoded = 1; encoded < (size_t)1 << 34; encoded = encoded * 3 + 1) {
+            const size_t found = tw_policy_chain_fragment(2048, encoded, ranks[r]);
+            const double links = ranks[r] > 2 ? ranks[r] - 2 : 1;
+            double       least = INFINITY;
+
+            for (size_t s = TW_CHAIN_LEAST; s <= TW_CHAIN_FRAGMENT; s *= 2) {
+                least = fmin(least, links * (double)s + (double)encoded / (double)s * 2048);
+            }
+            ck_assert_msg(links * (double)found + (double)encoded / (double)found * 2048 <=
+                              1.1 * least + links * (double)TW_CHAIN_LEAST,
+                          "%zu bytes, %d ranks: %zu", encoded, ranks[r], found);
+        }
+    }
+    ck_assert_uint_eq(tw_policy_chain_fragment(2048, (size_t)64 << 20, 4), TW_CHAIN_FRAGMENT);
+    ck_assert_uint_eq(tw_policy_chain_fragment(2048, (size_t)16 << 20, 1024), 8192);
+    ck_assert_uint_eq(tw_policy_chain_fragment(0, 0, 0), TW_CHAIN_LEAST);
+}
+END_TEST
+
 START_TEST(a_setting_names_an_algorithm)
 {
     static const struct {
@@ -139,7 +167,7 @@ START_TEST(a_setting_names_an_algorithm)
     setenv("THINWIRE_ALLREDUCE", "grid", 1);
     ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
     ck_assert_str_eq(named(&config, TW_OPERATION_REDUCE), "grid");
-    ck_assert_int_eq(tw_policy_number(TW_OPERATION_REDUCE_SCATTER, "node"), 2);
+    ck_assert_int_eq(tw_policy_number(TW_OPERATION_REDUCE_SCATTER, "node"), 3);
     ck_assert_int_eq(tw_policy_number(TW_OPERATION_BCAST, "direct"), 0);
 }
 END_TEST
@@ -168,6 +196,7 @@ int main(void)
     tcase_add_test(tcase, more_ranks_go_direct_while_small);
     tcase_add_test(tcase, many_ranks_go_through_the_grid);
     tcase_add_test(tcase, bundles_of_blocks_where_messages_cost_more);
+    tcase_add_test(tcase, fragments_of_a_chain_shorten_with_its_length);
     tcase_add_test(tcase, a_setting_names_an_algorithm);
     tcase_add_test(tcase, long_vectors_are_broadcast_along_a_chain);
     return test_main(suite);

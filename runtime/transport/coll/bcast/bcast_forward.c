@@ -129,7 +129,7 @@ static void tw_chain_shape(const tw_collective_call_t *call, tw_request_shape_t 
     shape->algorithm = &tw_chain_ops;
     shape->longest   = call->count;
     shape->slots     = 1;
-    shape->fragment  = call->fragment > 0 ? call->fragment : TW_CHAIN_FRAGMENT;
+    shape->fragment  = tw_chain_fragment(call, call->comm->size);
 }
 
 const tw_algorithm_row_t tw_bcast_tree  = {.name = "tree", .shape = tw_tree_shape};

@@ -188,7 +188,7 @@ static void tw_hier_shape(const tw_collective_call_t *call, tw_request_shape_t *
     shape->longest   = call->count;
     shape->most      = tw_collective_codes_most(call, 1);
     shape->slots     = tw_collective_on_slots(call) ? 1 : 0;
-    shape->fragment  = call->fragment > 0 || !chain ? call->fragment : TW_CHAIN_FRAGMENT;
+    shape->fragment  = chain ? tw_chain_fragment(call, call->comm->nodes->count) : call->fragment;
 }
 
 const tw_algorithm_row_t tw_bcast_hierarchical = {.name    = "hierarchical",
