@@ -122,6 +122,9 @@ tw_status_t tw_bucket_operation(tw_buckets_t *b, tw_bucket_t *bucket)
     tw_status_t             status;
 
     how.codec = bucket->codec;
+    if (how.algorithm == TW_ALGORITHM_AUTO) {
+        how.algorithm = tw_flight_sums_by(b->comm, &how);
+    }
     if (bucket->alone) {
         how.feedback = first->feedback != NULL ? first->feedback : bucket->feedback;
     }

@@ -101,9 +101,10 @@ static tw_status_t tw_weights_plan_sum(tw_weights_t *w, size_t i)
     how.codec    = part->summed;
     how.feedback = part->feedback;
     if (status == TW_OK && w->owners == TW_WEIGHTS_ROOT) {
-        status = tw_reduce_init(w->comm, root ? TW_IN_PLACE : part->gradient,
+        how.algorithm = tw_flight_sums_by(w->comm, &how); /* as a reduce-scatter adds by itself */
+        status        = tw_reduce_init(w->comm, root ? TW_IN_PLACE : part->gradient,
                                 root ? part->gradient : NULL, part->count, TW_SUM, 0, &how,
-                                &part->sum.request);
+                                       &part->sum.request);
     } else if (status == TW_OK) {
         tw_weights_shares(w, part);
         status = tw_reduce_scatter_init(w->comm, TW_IN_PLACE, part->gradient, w->counts, TW_SUM,

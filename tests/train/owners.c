@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,54 +78,30 @@ static void as_replicated(void)
     }
 }
 
-/* The greatest difference of two weights, as a share of the greatest weight. */
-static double farthest(const tw_training_t *a, const tw_training_t *b)
-{
-    double apart = 0.0, size = 0.0;
-
-    for (size_t i = 0; i < a->params.count; i++) {
-        const tw_param_t *p = &a->params.param[i];
-        const float      *x = a->params.value + p->first;
-        const float *y = b->params.value + tw_params_find(&b->params, p->layer, p->role)->first;
-
-        for (size_t k = 0; k < p->count; k++) {
-            apart = fmax(apart, fabs((double)x[k] - (double)y[k]));
-            size  = fmax(size, fabs((double)x[k]));
-        }
-    }
-    return apart / size;
-}
-
-/* On several hosts with a rank each: the same bits. With several on each, sums over a host and over
- * the hosts are added in an order that depends on who owns them: equal up to rounding, and the same
- * in every run. */
+/* On several hosts with one rank or several each, and on hosts of unequal size: the same bits, as
+ * sums are added by host, and in rank order on each. */
 static void several_hosts(void)
 {
     static const char *const updates[]  = {"root", "sharded"};
-    static const char *const hosts[][2] = {{"NODE_RANKS=1", NULL}, {"NODE_RANKS=2", NULL}};
-    tw_context_t *const      before     = t_ctx;
+    static const char *const hosts[][2] = {
+        {"NODE_RANKS=1", NULL}, {"NODE_RANKS=2", NULL}, {"NODE_RANKS=3", NULL}};
+    tw_context_t *const before = t_ctx;
 
-    for (int host = 0; host < 2; host++) {
+    for (int host = 0; host < 3; host++) {
         tw_train_options_t options = options_of("replicated", "data", "fp32", "");
-        tw_training_t      whole, owned, again;
+        tw_training_t      whole, owned;
 
         t_settings_put(hosts[host]);
         t_ctx          = t_context();
-        options.epochs = 1;
+        options.epochs = 2;
         run(&whole, &options, MPI_COMM_WORLD);
         for (int k = 0; k < 2; k++) {
             t_within("%s, %s", updates[k], hosts[host][0]);
             options        = options_of(updates[k], "data", "fp32", "");
-            options.epochs = 1; /* before what is rounded otherwise has grown */
+            options.epochs = 2;
+            options.bucket = 4096;
             run(&owned, &options, MPI_COMM_WORLD);
-            run(&again, &options, MPI_COMM_WORLD);
-            same_weights(&owned, &again);
-            if (host == 0) {
-                same_weights(&whole, &owned);
-            } else {
-                T_CHECK(farthest(&whole, &owned) < 1e-4, "%g apart", farthest(&whole, &owned));
-            }
-            tw_training_destroy(&again);
+            same_weights(&whole, &owned);
             tw_training_destroy(&owned);
         }
         tw_training_destroy(&whole);

@@ -12,6 +12,7 @@
 #include "runtime/transport/api/collective.h"
 #include "runtime/transport/api/open.h"
 #include "runtime/transport/api/scheduler.h"
+#include "runtime/transport/auto/auto.h"
 #include "runtime/transport/bind/place.h"
 #include "runtime/transport/comm/progress_thread.h"
 
@@ -337,6 +338,18 @@ tw_status_t tw_flight_once(const tw_side_stream_t *side, tw_collective_call_t *c
     }
     status = tw_flight_post(side, call, &flight);
     return status == TW_OK ? tw_wait(&flight.request) : status;
+}
+
+tw_algorithm_t tw_flight_sums_by(tw_comm_t *comm, const tw_how_t *how)
+{
+    const tw_algorithm_row_t  *row  = tw_collective_row(&tw_collective_allreduce, "hierarchical");
+    const tw_collective_call_t call = {.comm = comm, .how = how, .codec = tw_how_codec(comm, how)};
+
+    if (comm->nodes->count < 2 || comm->nodes->least < 2 || tw_auto_asked(how) ||
+        tw_how_on_device(how) || tw_policy_named(&comm->policy, TW_OPERATION_ALLREDUCE) > 0) {
+        return TW_ALGORITHM_AUTO;
+    }
+    return row->serves(&call) == TW_OK ? row->number : TW_ALGORITHM_AUTO;
 }
 
 void tw_flight_behind(tw_flight_t *flight)
