@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# generate.awk - from calls.table, with -v out=...:
+# generate.awk - from calls.table, with -v out=... and the functions of generate_fortran.awk and
+# generate_messages.awk:
 #   next.h      the struct of the next library's functions; tw_mpi_NAME(..., request) for a collective: its
 #               blocking form where request is NULL, else its nonblocking one; tw_mpi_comm_f2c(comm) and the like
 #   next.c      their binding by name
@@ -89,15 +90,10 @@ function head(symbol, params) {
 
 # The large-count form of the parameters: counts are MPI_Count, displacements MPI_Aint.
 function large(text) {
-    gsub(/int count/, "MPI_Count count", text)
-    gsub(/int sendcount/, "MPI_Count sendcount", text)
-    gsub(/int recvcount/, "MPI_Count recvcount", text)
-    gsub(/int origin_count/, "MPI_Count origin_count", text)
-    gsub(/int result_count/, "MPI_Count result_count", text)
-    gsub(/int target_count/, "MPI_Count target_count", text)
-    gsub(/const int displs/, "const MPI_Aint displs", text)
-    gsub(/const int sdispls/, "const MPI_Aint sdispls", text)
-    gsub(/const int rdispls/, "const MPI_Aint rdispls", text)
+    gsub(/int (send|recv|origin_|result_|target_)?count/, "MPI_Count &", text)
+    gsub(/const int [sr]?displs/, "MPI_Aint &", text)
+    gsub(/MPI_Count int /, "MPI_Count ", text)
+    gsub(/MPI_Aint const int /, "const MPI_Aint ", text)
     return text
 }
 
@@ -164,43 +160,6 @@ function watched(symbol, name, params, args, nonblocking, form, large_count) {
     print "    " (form == 1 ? "tw_persistent_add(&call, result, request)" : "tw_call_end(&call)") ";"
     if (nonblocking && form != 1) { print "    tw_recording_request(result, request);" }
     print "    tw_leave();\n    return result;\n}\n"
-}
-
-# The beginning of a Fortran wrapper whose arguments are passed on as they are: `next` is the function behind
-# it, and passed_params and passed_args are what both take before ierr.
-function passed(f, n, locals,    i) {
-    passed_params = passed_args = ""
-    for (i = 1; i <= n; i++) {
-        passed_params = passed_params (types[i] ~ /void \*/ ? "char *" : types[i] ~ /MPI_Aint/ ? "MPI_Aint *" : "MPI_Fint *") names[i] ", "
-        passed_args = passed_args names[i] ", "
-    }
-    passed_params = passed_params "MPI_Fint *ierr"
-    passed_args = passed_args "ierr"
-    print "TW_EXPORT void " f "(" passed_params ");"
-    print "TW_EXPORT void " f "(" passed_params ")\n{"
-    print "    static void *found;\n    void (*next)(" passed_params ");"
-    print locals "\n"
-    find_next(f)
-    print "    if (!tw_is_ready()) {\n        next(" passed_args ");\n        return;\n    }"
-}
-
-# Fortran's function behind a wrapper, into `next`.
-function find_next(f) {
-    print "    *(void **)&next = tw_late_fortran(&found, \"" f "\", TW_SITE);"
-    print "    if (next == NULL) {\n        tw_fortran_missing(\"" f "\", ierr);\n        return;\n    }"
-}
-
-# As watched().
-function watched_f(low, n, nonblocking, form) {
-    passed(low "_", n, "    tw_call_t call;")
-    print "    if (!tw_enter()) {\n        next(" passed_args ");\n        return;\n    }"
-    watch_begin("tw_next.Comm_f2c(*comm)", nonblocking, form)
-    print "    " watch_size(0, 1) ";"
-    print "    next(" passed_args ");"
-    print "    " (form == 1 ? "tw_persistent_add_f(&call, TW_IERR(ierr), request)" : "tw_call_end(&call)") ";"
-    if (nonblocking && form != 1) { print "    tw_recording_request_f(TW_IERR(ierr), request);" }
-    print "    tw_leave();\n}"
-    print "TW_ALIAS(" low "_f08_, " low "_, (" passed_params "));\n"
 }
 
 function collective(    n, iname, p, a, h) {
@@ -304,21 +263,7 @@ function start(    n, p, a, count, requests, freed) {
         print "    tw_persistent_after(start, result == MPI_SUCCESS ? " count " : 0, " requests ");"
         print "    return result;\n}\n"
     }
-    if (out == "wrap_f.c") {
-        count = names[1] == "count" ? "*count" : "1"
-        print "#ifdef OPEN_MPI"
-        fortran_start($2, n, count, requests, freed, "_")
-        print "#endif"
-        fortran_start($2, n, count, requests, freed, "_f08_")
-    }
-}
-
-function fortran_start(name, n, count, requests, freed, suffix) {
-    passed(fortran_name(name, suffix), n, "    uint64_t start = 0;")
-    print "    if (tw_persistent_any()" (freed ? "" : " || tw_is_recording()") ") {\n        start = " (freed ? "tw_persistent_free_f(" requests ")" : "tw_persistent_before()") ";\n    }"
-    print "    next(" passed_args ");"
-    print "    if (start != 0) {\n        tw_persistent_after_f(start, " count ", " requests ");\n    }\n}"
-    print ""
+    if (out == "wrap_f.c") { fortran_starts($2, n, freed) }
 }
 
 # Does it tell what is complete without completing it, in a function of MPI 4.1?
@@ -367,86 +312,7 @@ function completion(    n, p, a, i, count, requests) {
         print recorded($2, "result == MPI_SUCCESS", 0)
         print "    return result;\n}\n"
     }
-    if (out == "wrap_f.c") {
-        count = names[1] == "count" ? "*count" : "1"
-        requests = names[1] == "count" ? names[2] : names[1]
-        print "#ifdef OPEN_MPI"
-        fortran_completion($2, n, count, requests, "_")
-        print "#endif"
-        fortran_completion($2, n, count, requests, "_f08_")
-    }
-}
-
-function fortran_name(name, suffix) { return "mpi_" tolower(name) suffix }
-
-# Only the requests are looked at.
-function fortran_completion(name, n, count, requests, suffix) {
-    passed(fortran_name(name, suffix), n, "    tw_recording_waits_t waits = {.start_ns = 0};\n    tw_completion_t  seen;\n    bool             ours, recorded;")
-    print "    ours     = tw_pending_any();\n    recorded = tw_is_recording();"
-    print "    if (recorded) {\n        tw_recording_wait_begin_f(&waits, " count ", " requests ");\n    }"
-    print "    if (ours) {\n        tw_pending_look_f(&seen, " count ", " requests ");\n    }"
-    print "    next(" passed_args ");"
-    print "    if (ours) {"
-    print "    " finishing(name, requests, "", "_f", 1)
-    print "    }\n    if (recorded) {"
-    print "    " recorded(name, "TW_IERR(ierr) == MPI_SUCCESS", 1)
-    print "    }\n}"
-    print ""
-}
-
-# Fortran arguments become C ones; the rest is the C handler's, which with `always` runs before MPI_Init and
-# after MPI_Finalize, too.
-function fortran_convert(name, n, handler, tail, always,    i, p, call, before, after, raw, t, v) {
-    for (i = 1; i <= n; i++) {
-        t = types[i]; v = names[i]
-        if (v == "argc" || v == "argv") { call = call ", NULL"; continue }
-        raw = raw v ", "
-        if (t ~ /void \*/) { p = p "char *" v ", "; call = call ", tw_fortran_buffer(" v ")" }
-        else if (t == "int") { p = p "MPI_Fint *" v ", "; call = call ", (int)*" v }
-        else if (t == "const int []" || t == "int *") { p = p "MPI_Fint *" v ", "; call = call ", (int *)" v }
-        else if (t == "MPI_Datatype") { p = p "MPI_Fint *" v ", "; call = call ", tw_next.Type_f2c(*" v ")" }
-        else if (t == "MPI_Op") { p = p "MPI_Fint *" v ", "; call = call ", tw_next.Op_f2c(*" v ")" }
-        else if (t == "MPI_Info") { p = p "MPI_Fint *" v ", "; call = call ", tw_next.Info_f2c(*" v ")" }
-        else if (t == "MPI_Comm") { p = p "MPI_Fint *" v ", "; call = call ", tw_next.Comm_f2c(*" v ")" }
-        else if (t == "MPI_Datatype *") {
-            p = p "MPI_Fint *" v ", "
-            call = call ", &c_" v
-            before = before "    MPI_Datatype c_" v " = tw_next.Type_f2c(*" v ");\n"
-            after = after "    if (result == MPI_SUCCESS) {\n        *" v " = tw_next.Type_c2f(c_" v ");\n    }\n"
-        }
-        else if (t == "MPI_Comm *" || t == "MPI_Request *") {
-            p = p "MPI_Fint *" v ", "
-            call = call ", &c_" v
-            before = before "    " (t == "MPI_Comm *" ? "MPI_Comm c_" v " = " (v ~ /^new/ ? "MPI_COMM_NULL" : "tw_next.Comm_f2c(*" v ")") : "MPI_Request c_" v " = MPI_REQUEST_NULL") ";\n"
-            after = after "    if (result == MPI_SUCCESS) {\n        *" v " = tw_next." (t == "MPI_Comm *" ? "Comm" : "Request") "_c2f(c_" v ");\n    }\n"
-        } else {
-            print "generate.awk: no Fortran form of '" t "' in " name >"/dev/stderr"
-            exit 2
-        }
-    }
-    print "#ifdef OPEN_MPI"
-    print "TW_EXPORT void " fortran_name(name, "_") "(" p "MPI_Fint *ierr);"
-    print "TW_EXPORT void " fortran_name(name, "_") "(" p "MPI_Fint *ierr)\n{"
-    print "    int result;\n"
-    print "    if (!tw_is_ready() || !tw_fits) {"
-    print "    static void *found;\n    void (*next)(" p "MPI_Fint *) = NULL;\n"
-    find_next(fortran_name(name, "_"))
-    print "    next(" raw "ierr);\n    return;\n    }\n    {"
-    printf "%s", before
-    if (always) {
-        print "    const uintptr_t entered = tw_enter_any();\n"
-        print "    result = " handler "(" substr(call, 3) ");"
-        print "    tw_leave_any(entered);"
-    } else {
-        print "    if (tw_enter()) {"
-        print "        result = " handler "(TW_SITE" call tail ");"
-        if (call ~ /&c_request$/) { print "        tw_recording_request(result, &c_request);" }
-        print "        tw_leave();\n    } else {"
-        print "        result = tw_next." name "(" substr(call, 3) ");\n    }"
-    }
-    printf "%s", after
-    print "    }\n    if (ierr != NULL) {\n        *ierr = result;\n    }\n}"
-    print "TW_ALIAS(" fortran_name(name, "_f08_") ", " fortran_name(name, "_") ", (" p "MPI_Fint *ierr));\n#endif\n"
+    if (out == "wrap_f.c") { fortran_completions($2, n) }
 }
 
 # One of the table's last columns as a line: its arguments as C gives them or, the handles being the same, as
@@ -492,103 +358,7 @@ function handled(    n, p, a) {
         print "    result  = tw_on_" tolower($2) "(" join_handles(n) ");"
         print "    tw_leave_any(entered);\n    return result;\n}\n"
     }
-    if (out == "wrap_f.c") {
-        fortran_convert($2, n, "tw_on_" tolower($2), "", 1)
-        sub(/int \*argc, char \*\*\*argv(, )?/, "", $3) # which Fortran has not
-        n = parse($3)
-        print "#ifndef OPEN_MPI"
-        passed(fortran_name($2, "_f08_"), n, "    uintptr_t entered;")
-        print "    entered = tw_enter_any();"
-        around(n, 1, "next(" passed_args ")", "TW_IERR(ierr)")
-        print "    tw_leave_any(entered);\n}\n#endif\n"
-    }
-}
-
-# What a call of this name is counted as.
-function sent_as(name, large_count,    init, nonblocking) {
-    init = sub(/_init$/, "", name)
-    nonblocking = sub(/^I/, "", name)
-    return "TW_SENT(TW_WATCHED_" toupper(name) ", " nonblocking ", " (init ? 1 : large_count ? 2 : 0) ")"
-}
-
-# The call that counts what was sent: the function of the table's last column, with its arguments as C or
-# Fortran gives them.
-function sent_call(name, large_count, fortran,    i, k, m, j, parts, factors, f, text) {
-    match(size, /\(.*\)/)
-    f = substr(size, 1, RSTART - 1)
-    m = split(substr(size, RSTART + 1, RLENGTH - 2), parts, /, */)
-    for (i = 1; i <= m; i++) {
-        k = split(parts[i], factors, / [*] /)
-        text = text ", "
-        for (j = 1; j <= k; j++) { text = text (j > 1 ? " * " : "") argument(factors[j], fortran) }
-    }
-    if (name ~ /_init$/) { f = fortran ? "kept_f" : "kept"; text = text ", request" }
-    return "tw_message_" f "(TW_SITE, " sent_as(name, large_count) text ")"
-}
-
-# A parameter's value, or a constant.
-function argument(v, fortran,    k, t) {
-    for (k = 1; k <= parameters && names[k] != v; k++) { }
-    t = k <= parameters ? types[k] : ""
-    if (t == "MPI_Comm") { return fortran ? "tw_next.Comm_f2c(*" v ")" : "(MPI_Comm)" v }
-    if (t == "MPI_Datatype") { return fortran ? "tw_next.Type_f2c(*" v ")" : "(MPI_Datatype)" v }
-    if (t == "MPI_Count") { return fortran ? "*(const MPI_Count *)(const void *)" v : v }
-    return (fortran && t == "int" ? "*" : "") v
-}
-
-# Passed on as it comes; what it sends is counted, and while recording the time in it is taken.
-function timed(    n, p, a, low, four) {
-    n = parse($3)
-    p = join_params(n)
-    a = join_names(n)
-    low = "mpi_" tolower($2)
-    parameters = n
-    size = trim($4)
-    four = of_mpi_4($2)
-    if (four) { print "#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)" }
-    member($2, p)
-    timed_c($2, p, a, 0)
-    if (four) { print "#endif" }
-    if (size != "" && large(p) != p && $2 != "Psend_init") {
-        print "#if MPI_VERSION >= 4"
-        member($2 "_c", large(p))
-        timed_c($2, large(p), a, 1)
-        print "#endif"
-    }
-    if (out == "wrap_f.c") {
-        print "#if defined(OPEN_MPI)" (four ? " && OMPI_MAJOR_VERSION >= 5" : "")
-        passed(low "_", n, "    uint64_t start;")
-        print "    if (!tw_enter()) {\n        next(" passed_args ");\n        return;\n    }"
-        print "    start = tw_recording_other_begin();"
-        print "    next(" passed_args ");"
-        if (size != "") { print "    if (TW_IERR(ierr) == MPI_SUCCESS) {\n        " sent_call($2, 0, 1) ";\n    }" }
-        print "    " recorded_end($2) "(start);\n    tw_leave();\n}"
-        print "TW_ALIAS(" low "_f08_, " low "_, (" passed_params "));\n#endif\n"
-    }
-}
-
-# Those that return when a message has come, or gone.
-function recorded_end(name) {
-    return "tw_recording_" (name ~ /^(Recv|Mrecv|[BSR]?send|Send|Sendrecv|Sendrecv_replace)$/ ? "received" : "other_end")
-}
-
-# Messages of MPI 4, and of Open MPI 5, which says that it is MPI 3.1.
-function of_mpi_4(name) { return name ~ /^(Psend_init|Isendrecv|Isendrecv_replace)$/ }
-
-function timed_c(name, params, args, large_count,    symbol) {
-    if (out != "wrap_c.c") { return }
-    symbol = name (large_count ? "_c" : "")
-    head("MPI_" symbol, params)
-    print "    uint64_t start;\n    int      result;\n"
-    if (large_count || of_mpi_4(name)) {
-        print "    tw_ready();"
-        may_lack(symbol, "MPI_" symbol)
-    }
-    print "    if (!tw_enter()) {\n        return " pass_on(symbol, params, args) ";\n    }"
-    print "    start  = tw_recording_other_begin();"
-    print "    result = " pass_on(symbol, params, args) ";"
-    if (size != "") { print "    if (result == MPI_SUCCESS) {\n        " sent_call(name, large_count, 0) ";\n    }" }
-    print "    " recorded_end(name) "(start);\n    tw_leave();\n    return result;\n}\n"
+    if (out == "wrap_f.c") { fortran_handled($2, n) }
 }
 
 /^#/ || NF < 3 { next }
