@@ -26,15 +26,25 @@ static double tw_encoded(const tw_model_query_t *q)
     return q->count * q->codec->bytes;
 }
 
+static double tw_seconds(double bytes, double rate)
+{
+    return rate > 0.0 ? bytes / rate : 0.0;
+}
+
+/* `copies` of all values as they are, through the memory of a node. */
+static double tw_memory(const tw_model_query_t *q, double copies)
+{
+    const double values = q->count * (double)tw_dtype_size(q->codec->dtype);
+
+    return tw_seconds(copies * values, q->facts->inside.shared);
+}
+
 double tw_model_exchange(const tw_facts_t *facts, double bytes)
 {
     const double ranks = facts->ranks, local = facts->local_ranks;
-    const double inside  = local > 1.0 && facts->inside.shared > 0.0
-                               ? (local - 1.0) * bytes / facts->inside.shared
-                               : 0.0;
-    const double between = facts->nodes > 1 && facts->between.shared > 0.0
-                               ? local * (ranks - local) * bytes / facts->between.shared
-                               : 0.0;
+    const double inside = tw_seconds((local - 1.0) * bytes, facts->inside.shared);
+    const double between =
+        facts->nodes > 1 ? tw_seconds(local * (ranks - local) * bytes, facts->between.shared) : 0.0;
 
     return inside > between ? inside : between;
 }
@@ -50,8 +60,8 @@ static double tw_slower(const tw_codec_facts_t *codec)
     return codec->encode > codec->decode ? codec->encode : codec->decode;
 }
 
-/* Everyone encodes the vector for everyone, and adds P vectors. */
-static void tw_cost_allreduce_direct(const tw_model_query_t *q, tw_model_cost_t *cost)
+/* Everyone's block, encoded once, to everyone. */
+static void tw_cost_allgather_pairwise(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     const double ranks = tw_ranks(q);
 
@@ -61,39 +71,59 @@ static void tw_cost_allreduce_direct(const tw_model_query_t *q, tw_model_cost_t 
     cost->sent      = ranks - 1.0;
     cost->calls     = 1.0 + ranks;
     cost->transfer  = tw_model_exchange(q->facts, tw_encoded(q));
-    cost->codec =
-        q->count * (q->codec->encode + q->codec->decode + (ranks - 1.0) * q->codec->decode_add);
+    cost->codec     = q->count * (q->codec->encode + ranks * q->codec->decode);
 }
 
-/* A share for everyone, P shares to add; then the sum to everyone. */
-static void tw_cost_allreduce_two_pass(const tw_model_query_t *q, tw_model_cost_t *cost)
+/* Another block for everyone. */
+static void tw_cost_alltoall_pairwise(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
-    const double ranks = tw_ranks(q), share = 1.0 / ranks;
+    const double ranks = tw_ranks(q);
 
-    cost->longest   = q->count * share;
-    cost->latencies = 2.0;
-    cost->messages  = 2.0 * (ranks - 2.0);
-    cost->sent      = 2.0 * (ranks - 1.0) * share;
-    cost->calls     = 3.0 * ranks + 1.0;
-    cost->transfer  = 2.0 * tw_model_exchange(q->facts, tw_encoded(q) * share);
-    cost->codec     = q->count * ((1.0 + share) * (q->codec->encode + q->codec->decode) +
-                              (ranks - 1.0) * share * q->codec->decode_add);
+    tw_cost_allgather_pairwise(q, cost);
+    cost->calls = 2.0 * ranks;
+    cost->codec = q->count * ranks * (q->codec->encode + q->codec->decode);
 }
 
-/* The first pass alone. */
-static void tw_cost_scatter_one_pass(const tw_model_query_t *q, tw_model_cost_t *cost)
+/* Everyone encodes the vector for everyone, and adds P vectors. */
+static void tw_cost_allreduce_direct(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
-    const double ranks = tw_ranks(q), share = 1.0 / ranks;
-
-    cost->longest   = q->count * share;
-    cost->latencies = 1.0;
-    cost->messages  = ranks - 2.0;
-    cost->sent      = (ranks - 1.0) * share;
-    cost->calls     = 2.0 * ranks;
-    cost->transfer  = tw_model_exchange(q->facts, tw_encoded(q) * share);
-    cost->codec     = q->count * (q->codec->encode + share * q->codec->decode +
-                              (ranks - 1.0) * share * q->codec->decode_add);
+    tw_cost_allgather_pairwise(q, cost);
+    cost->codec = q->count * (q->codec->encode + q->codec->decode +
+                              (tw_ranks(q) - 1.0) * q->codec->decode_add);
 }
+
+/* But for the transfer: among `members`, each of them `local` ranks with a part of the vector each,
+ * a share for everyone, as many shares to add; in two passes then the sum to everyone. */
+static void tw_shares(const tw_model_query_t *q, double passes, double members, double local,
+                      tw_model_cost_t *cost)
+{
+    const double share = 1.0 / members, encode = q->codec->encode, decode = q->codec->decode;
+    const double codes = passes > 1.0 ? (1.0 + share) * (encode + decode) : encode + share * decode;
+
+    cost->longest   = q->count * share / local;
+    cost->latencies = passes;
+    cost->messages  = passes * (members - 2.0);
+    cost->sent      = passes * (members - 1.0) * share / local;
+    cost->calls     = passes > 1.0 ? 3.0 * members + 1.0 : 2.0 * members;
+    cost->codec     = q->count / local * (codes + (members - 1.0) * share * q->codec->decode_add);
+}
+
+/* The cost of a row: that of a function, by how many passes or copies. */
+#define TW_COST(row, function, times)                                                              \
+    static void tw_cost_##row(const tw_model_query_t *q, tw_model_cost_t *cost)                    \
+    {                                                                                              \
+        function(q, times, cost);                                                                  \
+    }
+
+/* Among all ranks. */
+static void tw_flat_shares(const tw_model_query_t *q, double passes, tw_model_cost_t *cost)
+{
+    tw_shares(q, passes, tw_ranks(q), 1.0, cost);
+    cost->transfer = passes * tw_model_exchange(q->facts, tw_encoded(q) * (1.0 / tw_ranks(q)));
+}
+
+TW_COST(allreduce_two_pass, tw_flat_shares, 2.0)
+TW_COST(scatter_one_pass, tw_flat_shares, 1.0)
 
 /* Bytes that one rank takes in, or gives out, while the others stand by. */
 static double tw_one_link(const tw_facts_t *facts, double bytes)
@@ -101,7 +131,7 @@ static double tw_one_link(const tw_facts_t *facts, double bytes)
     const tw_link_facts_t *link = tw_model_link(facts);
     const double           rate = link->bandwidth > 0.0 ? link->bandwidth : link->shared;
 
-    return facts->ranks > 1 && rate > 0.0 ? bytes / rate : 0.0;
+    return facts->ranks > 1 ? tw_seconds(bytes, rate) : 0.0;
 }
 
 /* By how many encoded vectors the root sends, and the busiest of the others; turns: on average, if
@@ -164,64 +194,34 @@ static double tw_handed_on(int ranks)
     return most;
 }
 
-/* The root sends the vector ceil(log2 P) times. */
+/* From one to the next of `units`, fragment by fragment, or through a tree of them, by `local`
+ * ranks of each, with a part of the vector each. But for the transfer; cost->sent is known. */
+static void tw_handing(const tw_model_query_t *q, int units, double local, bool chain,
+                       tw_model_cost_t *cost)
+{
+    cost->longest   = q->count / local;
+    cost->latencies = chain ? units - 1.0 : tw_tree_depth(units);
+    cost->calls     = 1.0;
+    cost->codec     = q->count / local * tw_slower(q->codec);
+    cost->drain     = chain && units > 2 ? units - 2.0 : 0.0;
+    if (chain) { /* as the collective chooses it with the default of THINWIRE_MESSAGE_COST */
+        cost->fragment = tw_policy_chain_fragment((size_t)2 << 10, (size_t)tw_encoded(q), units);
+    }
+    tw_rooted(q, cost, units, cost->sent, (chain ? units > 2 : tw_handed_on(units)) / local);
+}
+
 static void tw_cost_bcast_tree(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
-    const double depth = tw_tree_depth(q->facts->ranks);
-
-    cost->longest   = q->count;
-    cost->latencies = depth;
-    cost->messages  = 0.0;
-    cost->sent      = depth;
-    cost->calls     = 1.0;
-    cost->transfer  = depth * tw_one_link(q->facts, tw_encoded(q));
-    cost->codec     = q->count * tw_slower(q->codec);
-    tw_rooted(q, cost, q->facts->ranks, depth, tw_handed_on(q->facts->ranks));
+    cost->sent     = tw_tree_depth(q->facts->ranks);
+    cost->transfer = cost->sent * tw_one_link(q->facts, tw_encoded(q));
+    tw_handing(q, q->facts->ranks, 1.0, false, cost);
 }
 
-/* As the collective chooses it with the default of THINWIRE_MESSAGE_COST. */
-static size_t tw_chain_fragment(const tw_model_query_t *q, int ranks)
-{
-    return tw_policy_chain_fragment((size_t)2 << 10, (size_t)tw_encoded(q), ranks);
-}
-
-/* Every rank hands the vector to the next, fragment by fragment. */
 static void tw_cost_bcast_chain(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
-    cost->longest   = q->count;
-    cost->latencies = tw_ranks(q) - 1.0;
-    cost->messages  = 0.0;
-    cost->sent      = tw_ranks(q) > 1.0 ? 1.0 : 0.0;
-    cost->calls     = 1.0;
-    cost->transfer  = tw_one_link(q->facts, tw_encoded(q));
-    cost->codec     = q->count * tw_slower(q->codec);
-    cost->drain     = tw_ranks(q) > 2.0 ? tw_ranks(q) - 2.0 : 0.0;
-    cost->fragment  = tw_chain_fragment(q, q->facts->ranks);
-    tw_rooted(q, cost, q->facts->ranks, cost->sent, tw_ranks(q) > 2.0 ? 1.0 : 0.0);
-}
-
-/* Everyone's block, encoded once, to everyone. */
-static void tw_cost_allgather_pairwise(const tw_model_query_t *q, tw_model_cost_t *cost)
-{
-    const double ranks = tw_ranks(q);
-
-    cost->longest   = q->count;
-    cost->latencies = 1.0;
-    cost->messages  = ranks - 2.0;
-    cost->sent      = ranks - 1.0;
-    cost->calls     = 1.0 + ranks;
-    cost->transfer  = tw_model_exchange(q->facts, tw_encoded(q));
-    cost->codec     = q->count * (q->codec->encode + ranks * q->codec->decode);
-}
-
-/* Another block for everyone. */
-static void tw_cost_alltoall_pairwise(const tw_model_query_t *q, tw_model_cost_t *cost)
-{
-    const double ranks = tw_ranks(q);
-
-    tw_cost_allgather_pairwise(q, cost);
-    cost->calls = 2.0 * ranks;
-    cost->codec = q->count * ranks * (q->codec->encode + q->codec->decode);
+    cost->sent     = tw_ranks(q) > 1.0 ? 1.0 : 0.0;
+    cost->transfer = tw_one_link(q->facts, tw_encoded(q));
+    tw_handing(q, q->facts->ranks, 1.0, true, cost);
 }
 
 /* Through the memory of one node, values as they are: every byte is written once and read where it
@@ -234,68 +234,27 @@ static void tw_cost_node(const tw_model_query_t *q, double copies, tw_model_cost
 
     cost->longest   = q->count;
     cost->latencies = may ? 1.0 : INFINITY;
+    cost->transfer  = tw_seconds(copies * tw_encoded(q), q->facts->inside.shared);
+}
+
+TW_COST(allreduce_node, tw_cost_node, 3.0)
+TW_COST(scatter_node, tw_cost_node, 2.0)
+TW_COST(node_blocks, tw_cost_node, 1.0 + tw_ranks(q))
+
+/* Sums as they are inside each node, in its memory; codes between nodes, of which each rank of a
+ * node carries a share. */
+static void tw_node_shares(const tw_model_query_t *q, double passes, tw_model_cost_t *cost)
+{
+    const double nodes = q->facts->nodes, share = 1.0 / nodes;
+
+    tw_shares(q, passes, nodes, q->facts->local_ranks, cost);
     cost->transfer =
-        q->facts->inside.shared > 0.0 ? copies * tw_encoded(q) / q->facts->inside.shared : 0.0;
+        tw_seconds(passes * (nodes - 1.0) * share * tw_encoded(q), q->facts->between.shared);
+    cost->codec += tw_memory(q, passes + 1.0);
 }
 
-static void tw_cost_allreduce_node(const tw_model_query_t *q, tw_model_cost_t *cost)
-{
-    tw_cost_node(q, 3.0, cost);
-}
-
-static void tw_cost_scatter_node(const tw_model_query_t *q, tw_model_cost_t *cost)
-{
-    tw_cost_node(q, 2.0, cost);
-}
-
-static void tw_cost_bcast_node(const tw_model_query_t *q, tw_model_cost_t *cost)
-{
-    tw_cost_node(q, 2.0, cost);
-}
-
-static void tw_cost_node_blocks(const tw_model_query_t *q, tw_model_cost_t *cost)
-{
-    tw_cost_node(q, 1.0 + tw_ranks(q), cost);
-}
-
-/* Sums as they are inside each node, in its memory; two_pass of the codes between nodes, of which
- * each rank of a node carries a share. */
-static void tw_cost_allreduce_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
-{
-    const double nodes = q->facts->nodes, local = q->facts->local_ranks, share = 1.0 / nodes;
-    const double values = q->count * (double)tw_dtype_size(q->codec->dtype);
-
-    cost->longest   = q->count * share / local;
-    cost->latencies = 2.0;
-    cost->messages  = 2.0 * (nodes - 2.0);
-    cost->sent      = 2.0 * (nodes - 1.0) * share / local;
-    cost->calls     = 3.0 * nodes + 1.0;
-    cost->transfer  = q->facts->between.shared > 0.0
-                          ? 2.0 * (nodes - 1.0) * share * tw_encoded(q) / q->facts->between.shared
-                          : 0.0;
-    cost->codec     = q->count / local *
-                  ((1.0 + share) * (q->codec->encode + q->codec->decode) +
-                   (nodes - 1.0) * share * q->codec->decode_add);
-    cost->codec += q->facts->inside.shared > 0.0 ? 3.0 * values / q->facts->inside.shared : 0.0;
-}
-
-/* The first pass of it alone. */
-static void tw_cost_scatter_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
-{
-    const double nodes = q->facts->nodes, local = q->facts->local_ranks, share = 1.0 / nodes;
-    const double values = q->count * (double)tw_dtype_size(q->codec->dtype);
-
-    tw_cost_allreduce_hierarchical(q, cost);
-    cost->latencies = 1.0;
-    cost->messages *= 0.5;
-    cost->sent *= 0.5;
-    cost->transfer *= 0.5;
-    cost->calls = 2.0 * nodes;
-    cost->codec = q->count / local *
-                  (q->codec->encode + share * q->codec->decode +
-                   (nodes - 1.0) * share * q->codec->decode_add);
-    cost->codec += q->facts->inside.shared > 0.0 ? 2.0 * values / q->facts->inside.shared : 0.0;
-}
+TW_COST(allreduce_hierarchical, tw_node_shares, 2.0)
+TW_COST(scatter_hierarchical, tw_node_shares, 1.0)
 
 /* Every block, encoded once, to one rank of every other node; codes pass through the memory of
  * each. */
@@ -306,11 +265,8 @@ static void tw_cost_allgather_hierarchical(const tw_model_query_t *q, tw_model_c
     tw_cost_allgather_pairwise(q, cost);
     cost->messages = nodes - 2.0;
     cost->sent     = nodes - 1.0;
-    cost->transfer = q->facts->between.shared > 0.0
-                         ? (ranks - local) * tw_encoded(q) / q->facts->between.shared
-                         : 0.0;
-    cost->codec +=
-        q->facts->inside.shared > 0.0 ? ranks * tw_encoded(q) / q->facts->inside.shared : 0.0;
+    cost->transfer = tw_seconds((ranks - local) * tw_encoded(q), q->facts->between.shared);
+    cost->codec += tw_seconds(ranks * tw_encoded(q), q->facts->inside.shared);
 }
 
 static void tw_cost_reduce_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
@@ -325,26 +281,19 @@ static void tw_cost_reduce_hierarchical(const tw_model_query_t *q, tw_model_cost
 static void tw_cost_bcast_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     const double local = q->facts->local_ranks, nodes = q->facts->nodes;
-    const double values = q->count * (double)tw_dtype_size(q->codec->dtype);
     const double fragment =
         (double)q->fragment < tw_encoded(q) ? (double)q->fragment : tw_encoded(q);
     const double depth = tw_tree_depth(q->facts->nodes);
-    const double link  = q->facts->between.shared > 0.0 ? 1.0 / q->facts->between.shared : 0.0;
+    const double link  = tw_seconds(1.0, q->facts->between.shared);
     const double drain = nodes > 2.0 ? nodes - 2.0 : 0.0;
     const bool   chain = (depth - 1.0) * tw_encoded(q) * link >=
                        (nodes - 1.0 - depth) * q->facts->between.latency + drain * fragment * link;
 
-    cost->longest   = q->count / local;
-    cost->latencies = 1.0 + (chain ? nodes - 1.0 : depth);
-    cost->calls     = 1.0;
-    cost->sent      = (chain ? 1.0 : depth) / local;
-    cost->transfer  = (chain ? 1.0 : depth) * tw_encoded(q) * link;
-    cost->codec     = q->count / local * tw_slower(q->codec);
-    cost->codec += q->facts->inside.shared > 0.0 ? 2.0 * values / q->facts->inside.shared : 0.0;
-    cost->drain    = chain ? drain : 0.0;
-    cost->fragment = chain ? tw_chain_fragment(q, q->facts->nodes) : 0;
-    tw_rooted(q, cost, q->facts->nodes, cost->sent,
-              (chain ? nodes > 2.0 : tw_handed_on(q->facts->nodes)) / local);
+    cost->sent     = (chain ? 1.0 : depth) / local;
+    cost->transfer = (chain ? 1.0 : depth) * tw_encoded(q) * link;
+    tw_handing(q, q->facts->nodes, local, chain, cost);
+    cost->latencies += 1.0;
+    cost->codec += tw_memory(q, 2.0);
 }
 
 /* As many messages as a row and a column of the grid have ranks, twice; bundles travel two hops. */
@@ -401,6 +350,7 @@ static bool tw_has_hierarchy(const tw_facts_t *facts)
 }
 
 /* What costs the same. */
+#define tw_cost_bcast_node     tw_cost_scatter_node
 #define tw_cost_reduce_node    tw_cost_allreduce_node
 #define tw_cost_allgather_node tw_cost_node_blocks
 #define tw_cost_alltoall_node  tw_cost_node_blocks
