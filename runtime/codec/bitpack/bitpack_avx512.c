@@ -1,27 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/bitpack/bitpack_avx512.c - bitpack by AVX-512.
+ * codec/bitpack/bitpack_avx512.c - bitpack by AVX-512; of double in bitpack64_avx512.c.
  *
- * float32: 64 values are four registers, and each register of codes takes its bytes from one to
- * four of them, by one byte permutation each, merged under a mask; the way back is one permutation
- * a register with the low bytes zeroed. double: 8 values are one register and one permutation,
- * stored under a mask. Rounding is the integer arithmetic of rounding.h before that. All of it
- * moves and adds bits, so it is exact. Twin of: bitpack.c; same bytes and bits for every input
- * (tests/codec/test_twins.c).
+ * 64 values are four registers, and each register of codes takes its bytes from one to four of
+ * them, by one byte permutation each, merged under a mask; the way back is one permutation a
+ * register with the low bytes zeroed. Rounding is the integer arithmetic of rounding.h before that.
+ * All of it moves and adds bits, so it is exact. Twin of: bitpack.c; same bytes and bits for every
+ * input (tests/codec/test_twins.c).
  */
 #include "config.h"
 
 #include <string.h>
 
 #include "runtime/codec/bitpack/bitpack.h"
+#include "runtime/codec/bitpack/bitpack_avx512.h"
 #include "runtime/codec/rounding_avx512.h"
-
-/* Lists of 64: OF(0), OF(1), ... */
-#define EIGHT(OF, i, k)                                                                            \
-    OF((i) + 0, k), OF((i) + 1, k), OF((i) + 2, k), OF((i) + 3, k), OF((i) + 4, k),                \
-        OF((i) + 5, k), OF((i) + 6, k), OF((i) + 7, k)
-#define SIXTY_FOUR(OF, k)                                                                          \
-    EIGHT(OF, 0, k), EIGHT(OF, 8, k), EIGHT(OF, 16, k), EIGHT(OF, 24, k), EIGHT(OF, 32, k),        \
-        EIGHT(OF, 40, k), EIGHT(OF, 48, k), EIGHT(OF, 56, k)
 
 /* Byte i of the codes is this byte of the float32 it comes from, counted in registers of 64, ... */
 #define OF_FLOAT(i, k) (char)((i) / (k)*4 + 4 - (k) + (i) % (k))
@@ -31,16 +23,11 @@
 /* Three bytes a value: register j of the codes begins within register j of the values. */
 TW_INLINE512 tw_codes512_t three_bytes(__m512i v0, __m512i v1, __m512i v2, __m512i v3)
 {
-    static const char places[3][64] = {
-        {SIXTY_FOUR(OF_FLOAT, 3)},
-        {EIGHT(OF_FLOAT, 64, 3), EIGHT(OF_FLOAT, 72, 3), EIGHT(OF_FLOAT, 80, 3),
-         EIGHT(OF_FLOAT, 88, 3), EIGHT(OF_FLOAT, 96, 3), EIGHT(OF_FLOAT, 104, 3),
-         EIGHT(OF_FLOAT, 112, 3), EIGHT(OF_FLOAT, 120, 3)},
-        {EIGHT(OF_FLOAT, 128, 3), EIGHT(OF_FLOAT, 136, 3), EIGHT(OF_FLOAT, 144, 3),
-         EIGHT(OF_FLOAT, 152, 3), EIGHT(OF_FLOAT, 160, 3), EIGHT(OF_FLOAT, 168, 3),
-         EIGHT(OF_FLOAT, 176, 3), EIGHT(OF_FLOAT, 184, 3)}};
-    const __m512i p0 = _mm512_loadu_si512(places[0]), p1 = _mm512_loadu_si512(places[1]);
-    const __m512i p2 = _mm512_loadu_si512(places[2]);
+    static const char places[3][64] = {{SIXTY_FOUR(OF_FLOAT, 0, 3)},
+                                       {SIXTY_FOUR(OF_FLOAT, 64, 3)},
+                                       {SIXTY_FOUR(OF_FLOAT, 128, 3)}};
+    const __m512i     p0 = _mm512_loadu_si512(places[0]), p1 = _mm512_loadu_si512(places[1]);
+    const __m512i     p2 = _mm512_loadu_si512(places[2]);
 
     /* 48 bytes come from each register of values. */
     return (tw_codes512_t){
@@ -118,7 +105,7 @@ TW_INLINE512 __m512 three_up(__m512i places, __m512i codes)
 
 TW_INLINE512 tw_group512_t three_bytes_up(tw_codes512_t codes)
 {
-    static const char list[64] = {SIXTY_FOUR(OF_CODE3, 3)};
+    static const char list[64] = {SIXTY_FOUR(OF_CODE3, 0, 3)};
     const __m512i     places   = _mm512_loadu_si512(list);
 
     /* alignr: registers seen as one, from dword 12, 8 and 4 on. */
@@ -187,199 +174,16 @@ FLOAT_KERNELS(float_1_round, 1, round_off(1, g), named_bytes_up(c))
 FLOAT_KERNELS(float_2_round, 2, round_off(2, g), bytes_up(2, c))
 FLOAT_KERNELS(float_3_round, 3, round_off(3, g), bytes_up(3, c))
 
-/* Eight doubles, and where their bytes go. */
-typedef struct places {
-    __m512i   to_codes, to_values;
-    __mmask64 kept; /* bytes of the values that are not zero */
-} places_t;
-
-#define OF_DOUBLE(i, k) (char)((i) / (k)*8 + 8 - (k) + (i) % (k))
-#define OF_CODE(i, k)   (char)((i) / 8 * (k) + (i) % 8 - (8 - (k)))
-
-TW_INLINE512 places_t places_of(const char *to_codes, const char *to_values, size_t k)
-{
-    const uint64_t upper = (UINT64_C(256) - (UINT64_C(1) << (8 - k))) & 0xff;
-
-    return (places_t){_mm512_loadu_si512(to_codes), _mm512_loadu_si512(to_values),
-                      upper * UINT64_C(0x0101010101010101)};
-}
-
-TW_INLINE512 __m512d load_doubles(const uint8_t *src, size_t m)
-{
-    return m == 8 ? _mm512_loadu_pd(src) : _mm512_maskz_loadu_pd((__mmask8)tw_first512(m), src);
-}
-
-TW_INLINE512 void store_doubles(uint8_t *dst, __m512d v, size_t m)
-{
-    if (m == 8) {
-        _mm512_storeu_pd(dst, v);
-    } else {
-        _mm512_mask_storeu_pd(dst, (__mmask8)tw_first512(m), v);
-    }
-}
-
-/* round_to_byte() in bits 63..56. */
-TW_INLINE512 __m512i rounded_byte_of_double(__m512d v)
-{
-    const __m512i  sign = _mm512_set1_epi64(INT64_MIN), bits = _mm512_castpd_si512(v);
-    const __m512i  size = _mm512_castpd_si512(_mm512_abs_pd(v));
-    const __m512i  odd  = _mm512_and_si512(_mm512_srli_epi64(size, 56), _mm512_set1_epi64(1));
-    const __m512i  half = _mm512_set1_epi64((INT64_C(1) << 55) - 1);
-    const __m512i  up   = _mm512_add_epi64(_mm512_add_epi64(size, half), odd);
-    const __m512i  most = _mm512_min_epu64(up, _mm512_set1_epi64(INT64_C(0x7e) << 56));
-    const __mmask8 nan  = _mm512_fpclass_pd_mask(v, 0x81);
-    const __m512i  code = _mm512_mask_mov_epi64(most, nan, _mm512_set1_epi64(INT64_C(0x7f) << 56));
-
-    return _mm512_ternarylogic_epi64(code, sign, bits, 0xf8); /* a | (b & c) */
-}
-
-/* tw_round_top64(), in place. */
-TW_INLINE512 __m512i rounded_double(__m512d v, unsigned drop)
-{
-    const __m512i  bits = _mm512_castpd_si512(v);
-    const __m512i  odd  = _mm512_and_si512(_mm512_srli_epi64(bits, drop), _mm512_set1_epi64(1));
-    const __m512i  half = _mm512_set1_epi64((INT64_C(1) << (drop - 1)) - 1);
-    const __m512i  up   = _mm512_add_epi64(_mm512_add_epi64(bits, half), odd);
-    const __mmask8 nan  = _mm512_fpclass_pd_mask(v, 0x81);
-
-    return _mm512_mask_or_epi64(up, nan, bits, _mm512_set1_epi64(INT64_C(1) << 51));
-}
-
-TW_INLINE512 __m512i codes_of_doubles(const places_t *places, size_t k, bool round, __m512d v)
-{
-    __m512i bits = _mm512_castpd_si512(v);
-
-    if (round) {
-        bits = k == 1 ? rounded_byte_of_double(v) : rounded_double(v, 8 * (8 - (unsigned)k));
-    }
-    return _mm512_permutexvar_epi8(places->to_codes, bits);
-}
-
-TW_INLINE512 __m512d doubles_of_codes(const places_t *places, size_t k, bool round, __m512i codes)
-{
-    __m512i  bits = _mm512_maskz_permutexvar_epi8(places->kept, places->to_values, codes);
-    __m512i  size;
-    __mmask8 nan, inf;
-
-    if (round && k == 1) {
-        size = _mm512_and_si512(bits, _mm512_set1_epi64(INT64_MAX));
-        nan  = _mm512_cmpeq_epi64_mask(size, _mm512_set1_epi64(INT64_C(0x7f) << 56));
-        inf  = _mm512_cmpeq_epi64_mask(size, _mm512_set1_epi64(INT64_C(0x7e) << 56));
-        bits = _mm512_mask_or_epi64(bits, nan, bits, _mm512_set1_epi64(INT64_C(0x00f8) << 48));
-        bits = _mm512_mask_or_epi64(bits, inf, bits, _mm512_set1_epi64(INT64_C(0x01f0) << 48));
-    }
-    return _mm512_castsi512_pd(bits);
-}
-
-TW_INLINE512 void encode_doubles(const places_t *places, size_t k, bool round, const uint8_t *src,
-                                 size_t m, uint8_t *dst)
-{
-    const __m512i codes = codes_of_doubles(places, k, round, load_doubles(src, m));
-
-    _mm512_mask_storeu_epi8(dst, tw_first512(k * m), codes);
-}
-
-TW_INLINE512 void decode_doubles(const places_t *places, size_t k, bool round, const uint8_t *src,
-                                 size_t m, uint8_t *dst, bool add)
-{
-    const __m512i codes = _mm512_maskz_loadu_epi8(tw_first512(k * m), src);
-    __m512d       v     = doubles_of_codes(places, k, round, codes);
-
-    v = add ? _mm512_add_pd(load_doubles(dst, m), v) : v;
-    store_doubles(dst, v, m);
-}
-
-TW_INLINE512 void feedback_doubles(const places_t *places, size_t k, bool round, const uint8_t *src,
-                                   size_t m, uint8_t *residual, uint8_t *dst)
-{
-    const __m512d  old   = load_doubles(residual, m);
-    const __m512d  v     = _mm512_add_pd(load_doubles(src, m), old);
-    const __m512i  codes = codes_of_doubles(places, k, round, v);
-    const __m512d  back  = doubles_of_codes(places, k, round, codes);
-    const __mmask8 keep  = _mm512_fpclass_pd_mask(v, TW_NOT_FINITE512) |
-                          _mm512_fpclass_pd_mask(back, TW_NOT_FINITE512);
-
-    _mm512_mask_storeu_epi8(dst, tw_first512(k * m), codes);
-    store_doubles(residual, _mm512_mask_mov_pd(_mm512_sub_pd(v, back), keep, old), m);
-}
-
-/* The kernels for double and K = k: `name`. */
-#define DOUBLE_KERNELS(name, k, round)                                                             \
-    static const char name##_codes[64]  = {SIXTY_FOUR(OF_DOUBLE, k)};                              \
-    static const char name##_values[64] = {SIXTY_FOUR(OF_CODE, k)};                                \
-    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        const places_t places = places_of(name##_codes, name##_values, k);                         \
-        (void)codec;                                                                               \
-        (void)stream;                                                                              \
-        for (; n >= 8; n -= 8, src += 64, dst += 8 * k) {                                          \
-            encode_doubles(&places, k, round, src, 8, dst);                                        \
-        }                                                                                          \
-        encode_doubles(&places, k, round, src, n, dst);                                            \
-    }                                                                                              \
-    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        const places_t places = places_of(name##_codes, name##_values, k);                         \
-        (void)codec;                                                                               \
-        (void)stream;                                                                              \
-        for (; n >= 8; n -= 8, src += 8 * k, dst += 64) {                                          \
-            decode_doubles(&places, k, round, src, 8, dst, false);                                 \
-        }                                                                                          \
-        decode_doubles(&places, k, round, src, n, dst, false);                                     \
-    }                                                                                              \
-    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
-                                  uint8_t *acc)                                                    \
-    {                                                                                              \
-        const places_t places = places_of(name##_codes, name##_values, k);                         \
-        (void)codec;                                                                               \
-        for (; n >= 8; n -= 8, src += 8 * k, acc += 64) {                                          \
-            decode_doubles(&places, k, round, src, 8, acc, true);                                  \
-        }                                                                                          \
-        decode_doubles(&places, k, round, src, n, acc, true);                                      \
-    }                                                                                              \
-    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
-                                       uint8_t *residual, uint8_t *dst)                            \
-    {                                                                                              \
-        const places_t places = places_of(name##_codes, name##_values, k);                         \
-        (void)codec;                                                                               \
-        for (; n >= 8; n -= 8, src += 64, residual += 64, dst += 8 * k) {                          \
-            feedback_doubles(&places, k, round, src, 8, residual, dst);                            \
-        }                                                                                          \
-        feedback_doubles(&places, k, round, src, n, residual, dst);                                \
-    }                                                                                              \
-    static const tw_kernels_t name = TW_LOOPS512(name);
-
-DOUBLE_KERNELS(double_1, 1, false)
-DOUBLE_KERNELS(double_2, 2, false)
-DOUBLE_KERNELS(double_3, 3, false)
-DOUBLE_KERNELS(double_4, 4, false)
-DOUBLE_KERNELS(double_5, 5, false)
-DOUBLE_KERNELS(double_6, 6, false)
-DOUBLE_KERNELS(double_7, 7, false)
-DOUBLE_KERNELS(double_8, 8, false)
-DOUBLE_KERNELS(double_1_round, 1, true)
-DOUBLE_KERNELS(double_2_round, 2, true)
-DOUBLE_KERNELS(double_3_round, 3, true)
-DOUBLE_KERNELS(double_4_round, 4, true)
-DOUBLE_KERNELS(double_5_round, 5, true)
-DOUBLE_KERNELS(double_6_round, 6, true)
-DOUBLE_KERNELS(double_7_round, 7, true)
-
 /* By rounding and K - 1; keeping every byte rounds nothing. */
 static const tw_kernels_t *const of_float[2][4] = {
     {&float_1, &float_2, &float_3, &float_4},
     {&float_1_round, &float_2_round, &float_3_round, &float_4}};
-static const tw_kernels_t *const of_double[2][8] = {
-    {&double_1, &double_2, &double_3, &double_4, &double_5, &double_6, &double_7, &double_8},
-    {&double_1_round, &double_2_round, &double_3_round, &double_4_round, &double_5_round,
-     &double_6_round, &double_7_round, &double_8}};
 
 static const tw_kernels_t *kernels_of(const tw_codec_t *codec)
 {
-    return codec->dtype == TW_F64 ? of_double[tw_bitpack(codec)->round][tw_bitpack(codec)->k - 1]
-                                  : of_float[tw_bitpack(codec)->round][tw_bitpack(codec)->k - 1];
+    return codec->dtype == TW_F64
+               ? tw_bitpack64_avx512[tw_bitpack(codec)->round][tw_bitpack(codec)->k - 1]
+               : of_float[tw_bitpack(codec)->round][tw_bitpack(codec)->k - 1];
 }
 
 static void bitpack_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
