@@ -40,12 +40,10 @@ void tw_fold_free(tw_fold_node_t *nodes, size_t length)
 static bool tw_fold_equal(const tw_fold_node_t *a, const tw_fold_node_t *b, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
-        if (a[i].length != b[i].length) {
-            return false;
-        }
-        if (a[i].length == 0
-                ? a[i].id != b[i].id
-                : a[i].times != b[i].times || !tw_fold_equal(a[i].body, b[i].body, a[i].length)) {
+        if (a[i].length != b[i].length ||
+            (a[i].length == 0
+                 ? a[i].id != b[i].id
+                 : a[i].times != b[i].times || !tw_fold_equal(a[i].body, b[i].body, a[i].length))) {
             return false;
         }
     }
@@ -376,9 +374,7 @@ tw_fold_node_t tw_fold_leaf(uint32_t id, double compute, double fixed, uint64_t 
 
 bool tw_fold_add(tw_fold_t *fold, uint32_t id, double compute, double fixed)
 {
-    const tw_fold_node_t leaf = tw_fold_leaf(id, compute, fixed, 1);
-
-    return tw_fold_push(fold, &leaf);
+    return tw_fold_add_runs(fold, id, compute, fixed, 1);
 }
 
 bool tw_fold_add_runs(tw_fold_t *fold, uint32_t id, double compute, double fixed, uint64_t runs)
