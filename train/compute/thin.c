@@ -30,6 +30,7 @@ enum { TW_LANES = 4, TW_ROWS = 3, TW_MOST = 8 };
 #endif
 enum {
     TW_COLUMNS = 4,
+    TW_TILE    = TW_ROWS > TW_COLUMNS ? TW_ROWS : TW_COLUMNS,
     TW_WIDE    = TW_COLUMNS * TW_LANES,
     TW_SPAN    = 512, /* inputs that are worked on at a time: 2 KiB of a row */
     TW_UNITS   = 32   /* units per walk over the inputs, backward */
@@ -189,39 +190,42 @@ static void forward(float *y, const float *w, const float *x, size_t units, size
     }
 }
 
-/* ---- backward: sums over the units, in vectors of inputs ------------------------------------ */
+/* ---- tiles of sums, in vectors of inputs ---------------------------------------------------- */
 
-/* e[rows][width * lanes] += the products of `units` units; the first walk starts from 0. */
-TW_INLINE void backward_tile(float *e, const float *w, const float *d, size_t units, size_t in,
-                             size_t n, int start, int fetch, int rows, int width)
+typedef enum tw_put { TW_PUT, TW_PUT_ADD, TW_PUT_STREAM } tw_put_t;
+
+/* to[rows][width * lanes]: sums over `count` rows of `from`, times factors[k * step + r * next] of
+ * its k-th for the r-th. `fetch`: also what the next tile reads of this row. */
+TW_INLINE void tile(float *to, const float *from, const float *factors, size_t count, size_t in,
+                    size_t step, size_t next, tw_put_t put, int fetch, int rows, int width)
 {
-    tw_vector_t sum[TW_COLUMNS][TW_COLUMNS];
+    tw_vector_t sum[TW_TILE][TW_COLUMNS];
 
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++) {
 #pragma GCC unroll 8
         for (int c = 0; c < width; c++) {
-            sum[r][c] =
-                start ? (tw_vector_t){0} : load(e + (size_t)r * in + (size_t)(c * TW_LANES));
+            sum[r][c] = put == TW_PUT_ADD ? load(to + (size_t)r * in + (size_t)(c * TW_LANES))
+                                          : (tw_vector_t){0};
         }
     }
-    for (size_t u = 0; u < units; u++) {
-        tw_vector_t weight[TW_COLUMNS];
+    for (size_t k = 0; k < count; k++) {
+        tw_vector_t value[TW_COLUMNS];
 
 #pragma GCC unroll 8
         for (int c = 0; c < width; c++) {
-            weight[c] = load(w + u * in + (size_t)(c * TW_LANES));
-            if (fetch) { /* what the next tile reads of this row */
-                __builtin_prefetch(w + u * in + (size_t)((width + c) * TW_LANES));
+            value[c] = load(from + k * in + (size_t)(c * TW_LANES));
+            if (fetch) {
+                __builtin_prefetch(from + k * in + (size_t)((width + c) * TW_LANES));
             }
         }
 #pragma GCC unroll 8
         for (int r = 0; r < rows; r++) {
-            const float factor = d[u * n + (size_t)r];
+            const float factor = factors[k * step + (size_t)r * next];
 
 #pragma GCC unroll 8
             for (int c = 0; c < width; c++) {
-                sum[r][c] += factor * weight[c];
+                sum[r][c] += factor * value[c];
             }
         }
     }
@@ -229,26 +233,36 @@ TW_INLINE void backward_tile(float *e, const float *w, const float *d, size_t un
     for (int r = 0; r < rows; r++) {
 #pragma GCC unroll 8
         for (int c = 0; c < width; c++) {
-            store(e + (size_t)r * in + (size_t)(c * TW_LANES), sum[r][c]);
+            float *at = to + (size_t)r * in + (size_t)(c * TW_LANES);
+
+            if (put == TW_PUT_STREAM) {
+                stream(at, sum[r][c]);
+            } else {
+                store(at, sum[r][c]);
+            }
         }
     }
 }
 
+/* ---- backward: sums over the units ------------------------------------ */
+
 TW_INLINE void backward_rows(float *e, const float *w, const float *d, size_t units, size_t in,
                              size_t n, int start, int width)
 {
+    const tw_put_t put = start ? TW_PUT : TW_PUT_ADD;
+
     for (size_t j = 0; j < n; j += TW_COLUMNS) {
         const size_t rows  = n - j;
         const int    fetch = j == 0;
 
         if (rows >= 4) {
-            backward_tile(e + j * in, w, d + j, units, in, n, start, fetch, 4, width);
+            tile(e + j * in, w, d + j, units, in, n, 1, put, fetch, 4, width);
         } else if (rows == 3) {
-            backward_tile(e + j * in, w, d + j, units, in, n, start, fetch, 3, width);
+            tile(e + j * in, w, d + j, units, in, n, 1, put, fetch, 3, width);
         } else if (rows == 2) {
-            backward_tile(e + j * in, w, d + j, units, in, n, start, fetch, 2, width);
+            tile(e + j * in, w, d + j, units, in, n, 1, put, fetch, 2, width);
         } else {
-            backward_tile(e + j * in, w, d + j, units, in, n, start, fetch, 1, width);
+            tile(e + j * in, w, d + j, units, in, n, 1, put, fetch, 1, width);
         }
     }
 }
@@ -303,53 +317,6 @@ static void backward(float *e, const float *w, const float *d, size_t units, siz
 
 /* ---- gradient: sums over the examples ------------------------------------------------------- */
 
-typedef enum tw_put { TW_PUT, TW_PUT_ADD, TW_PUT_STREAM } tw_put_t;
-
-TW_INLINE void gradient_tile(float *g, const float *d, const float *x, size_t in, size_t n,
-                             tw_put_t put, int rows, int width)
-{
-    tw_vector_t sum[TW_ROWS][TW_COLUMNS];
-
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; r++) {
-#pragma GCC unroll 8
-        for (int c = 0; c < width; c++) {
-            sum[r][c] = put == TW_PUT_ADD ? load(g + (size_t)r * in + (size_t)(c * TW_LANES))
-                                          : (tw_vector_t){0};
-        }
-    }
-    for (size_t j = 0; j < n; j++) {
-        tw_vector_t value[TW_COLUMNS];
-
-#pragma GCC unroll 8
-        for (int c = 0; c < width; c++) {
-            value[c] = load(x + j * in + (size_t)(c * TW_LANES));
-        }
-#pragma GCC unroll 8
-        for (int r = 0; r < rows; r++) {
-            const float factor = d[(size_t)r * n + j];
-
-#pragma GCC unroll 8
-            for (int c = 0; c < width; c++) {
-                sum[r][c] += factor * value[c];
-            }
-        }
-    }
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; r++) {
-#pragma GCC unroll 8
-        for (int c = 0; c < width; c++) {
-            float *to = g + (size_t)r * in + (size_t)(c * TW_LANES);
-
-            if (put == TW_PUT_STREAM) {
-                stream(to, sum[r][c]);
-            } else {
-                store(to, sum[r][c]);
-            }
-        }
-    }
-}
-
 /* One block of units; each way of storing is a function of its own. */
 TW_INLINE void gradient_rows(float *g, const float *d, const float *x, size_t in, size_t n,
                              tw_put_t put, int rows)
@@ -357,10 +324,10 @@ TW_INLINE void gradient_rows(float *g, const float *d, const float *x, size_t in
     size_t i = 0;
 
     for (; i + TW_WIDE <= in; i += TW_WIDE) {
-        gradient_tile(g + i, d, x + i, in, n, put, rows, TW_COLUMNS);
+        tile(g + i, x + i, d, n, in, 1, n, put, 0, rows, TW_COLUMNS);
     }
     for (; i + TW_LANES <= in; i += TW_LANES) {
-        gradient_tile(g + i, d, x + i, in, n, put, rows, 1);
+        tile(g + i, x + i, d, n, in, 1, n, put, 0, rows, 1);
     }
     for (; i < in; i++) {
         for (int r = 0; r < rows; r++) {
