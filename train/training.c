@@ -256,7 +256,7 @@ static int resume(tw_training_t *t, tw_problem_t *problem)
     int                mine = t->options->resume ? tw_checkpoint_load(t, path, problem) : 0, all;
 
     t->resumed = t->epochs;
-    if (t->masters == NULL || problem->fatal) {
+    if (!tw_training_has_owners(t) || problem->fatal) {
         return mine;
     }
     MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, t->comm); /* only rank 0 reads the file */

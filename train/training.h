@@ -128,6 +128,18 @@ int tw_training_create(tw_training_t *t, const tw_train_options_t *options, tw_c
 int tw_training_create_loader(tw_training_t *t, const tw_train_options_t *options,
                               tw_context_t *ctx, MPI_Comm comm, tw_problem_t *problem);
 
+/* Weights have owners: not every rank updates all. */
+static inline int tw_training_has_owners(const tw_training_t *t)
+{
+    return t->masters != NULL;
+}
+
+/* So has this tensor. */
+static inline int tw_training_owned(const tw_training_t *t, const tw_param_t *p)
+{
+    return tw_training_has_owners(t) && p->ownable;
+}
+
 /** Collective. */
 void tw_training_destroy(tw_training_t *t);
 

@@ -169,11 +169,6 @@ static float *place_of(const tw_training_t *t, const tw_param_t *p, int which, i
                         : t->params.momentum + p->state;
 }
 
-static int owned_elsewhere(const tw_training_t *t, const tw_param_t *p)
-{
-    return t->masters != NULL && p->ownable;
-}
-
 /* What one rank alone has met makes all of them stop. */
 static int agreed(const tw_training_t *t, const tw_problem_t *problem)
 {
@@ -189,7 +184,7 @@ static int write_all(tw_training_t *t, tw_pieces_t *pieces, FILE *stream, tw_pro
     int               which;
 
     for (size_t k = 0; (p = tensor_of_file(t, k, &which)) != NULL; k++) {
-        const int owned = owned_elsewhere(t, p);
+        const int owned = tw_training_owned(t, p);
 
         if (owned && tw_masters_collect(t->masters, p, which, problem) != 0) {
             return -1;
@@ -230,7 +225,7 @@ static int read_all(tw_training_t *t, tw_pieces_t *pieces, FILE *stream, int *ba
     int               which;
 
     for (size_t k = 0; (p = tensor_of_file(t, k, &which)) != NULL; k++) {
-        float *to = place_of(t, p, which, which == 1 && owned_elsewhere(t, p));
+        float *to = place_of(t, p, which, which == 1 && tw_training_owned(t, p));
 
         if (p->split) {
             read_split(t, p, to, pieces, stream, bad_p, problem);

@@ -91,7 +91,7 @@ void tw_report_begin(tw_training_t *t)
     if (t->split) {
         printf("scheme %s, ", o->scheme);
     }
-    if (t->masters != NULL) {
+    if (tw_training_has_owners(t)) {
         printf("update %s, ", o->update);
     }
     if (t->norm.layers > 0) {

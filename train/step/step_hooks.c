@@ -99,7 +99,7 @@ int tw_step_before(void *user, size_t layer)
     tw_training_t *t = user;
     int            status;
 
-    if (t->masters == NULL || t->problem->set) {
+    if (!tw_training_has_owners(t) || t->problem->set) {
         return t->problem->set ? -1 : 0;
     }
     tw_step_communication_begins(t, TW_PROFILE_WEIGHTS);

@@ -71,7 +71,7 @@ static int update(tw_training_t *t, int split, double gscale, tw_problem_t *prob
     for (size_t i = 0; i < t->params.count && status == 0; i++) {
         const tw_param_t *p = &t->params.param[i];
 
-        if (p->split == split && p->count > 0 && (t->masters == NULL || !p->ownable)) {
+        if (p->split == split && p->count > 0 && !tw_training_owned(t, p)) {
             status =
                 update_elements(&pace, p, t->params.value + p->first, t->params.momentum + p->state,
                                 t->params.gradient + p->first, p->count, p->units);
@@ -122,7 +122,7 @@ int tw_step_update_whole(tw_training_t *t, tw_problem_t *problem)
             return -1;
         }
     }
-    return t->masters != NULL ? send_whole(t, problem) : 0;
+    return tw_training_has_owners(t) ? send_whole(t, problem) : 0;
 }
 
 int tw_step_update_split(tw_training_t *t, double gscale, tw_problem_t *problem)
