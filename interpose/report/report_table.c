@@ -53,7 +53,7 @@ static int tw_column_width(const tw_text_table_t *table, int column)
 
 void tw_text_table_print(const tw_text_table_t *table, tw_page_t *page)
 {
-    for (int row = 0; row < table->rows; row++) {
+    for (int row = 0; row < table->rows && table->rows > 1; row++) {
         char   line[TW_PAGE_WIDTH] = "";
         size_t n                   = 0;
 

@@ -34,7 +34,8 @@ typedef struct tw_text_table {
 /* A new row of empty cells, NULL where the table is full. */
 char (*tw_text_table_row(tw_text_table_t *table))[TW_CELL];
 
-/* Indented by two blanks; columns in which all cells below the heading are empty are left out. */
+/* Indented by two blanks; columns in which all cells below the heading are empty are left out, and
+ * a table that has but a heading. */
 void tw_text_table_print(const tw_text_table_t *table, tw_page_t *page);
 
 #endif /* TW_INTERPOSE_REPORT_TABLE_H */

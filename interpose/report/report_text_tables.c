@@ -94,9 +94,7 @@ void tw_text_traffic(tw_text_report_t *report)
             }
         }
     }
-    if (table->rows > 1) {
-        tw_text_table_print(table, &report->tail);
-    }
+    tw_text_table_print(table, &report->tail);
 }
 
 static void tw_reason_row(tw_text_table_t *table, uint64_t calls, uint64_t bytes, const char *name,
@@ -134,18 +132,7 @@ void tw_text_reasons(tw_text_report_t *report)
     if (calls > 0) {
         tw_reason_row(table, calls, bytes, "others", "");
     }
-    if (table->rows > 1) {
-        tw_text_table_print(table, &report->tail);
-    }
-}
-
-/* Largest error of an encoding, as a part of the largest magnitude of a block or of the value
- * itself. */
-static void tw_cell_error(char *cell, double error)
-{
-    if (!isnan(error)) {
-        tw_format_short(cell, TW_CELL, error);
-    }
+    tw_text_table_print(table, &report->tail);
 }
 
 static void tw_candidate_row(const tw_record_t *sum, int c, char (*row)[TW_CELL])
@@ -161,9 +148,10 @@ static void tw_candidate_row(const tw_record_t *sum, int c, char (*row)[TW_CELL]
     } else {
         snprintf(row[2], TW_CELL, "none");
     }
-    for (int t = 0; t < TW_DTYPE_ROWS; t++) {
-        if (sum->could_of[t] > 0) {
-            tw_cell_error(row[3 + t], candidate->error[t]);
+    for (int t = 0; t < TW_DTYPE_ROWS;
+         t++) { /* a part of a block's largest magnitude, or the value */
+        if (sum->could_of[t] > 0 && !isnan(candidate->error[t])) {
+            tw_format_short(row[3 + t], TW_CELL, candidate->error[t]);
         }
     }
 }
@@ -228,8 +216,7 @@ static void tw_site_numbers(const tw_report_about_t *about, const tw_record_t *r
     tw_cell_count(row[5], record->calls);
     tw_cell_mb(row[6], record->uncompressed);
     tw_cell_mb(row[7], record->sent);
-    if (tw_traffic_kind_of(record->key.op) <
-        TW_TRAFFIC_MESSAGE) { /* of others it is not measured */
+    if (tw_traffic_kind_of(record->key.op) < TW_TRAFFIC_MESSAGE) { /* else not measured */
         tw_cell_ms(row[8], about, record->time_ns);
     }
     if (record->why[TW_WHY_NOT] > 0) {
@@ -334,13 +321,9 @@ static int tw_site_compare(const void *a, const void *b)
 {
     const tw_site_order_t *x = a, *y = b;
 
-    if (x->tiny != y->tiny) {
-        return x->tiny - y->tiny;
-    }
-    if (x->share != y->share) {
-        return x->share < y->share ? 1 : -1;
-    }
-    return (x->index > y->index) - (x->index < y->index);
+    return x->tiny != y->tiny     ? x->tiny - y->tiny
+           : x->share != y->share ? (x->share < y->share ? 1 : -1)
+                                  : (x->index > y->index) - (x->index < y->index);
 }
 
 /* A copy of the records with the larger shares first, those that are tiny last, of which *large_p
@@ -349,24 +332,23 @@ static tw_record_t *tw_sites_sorted(const tw_text_report_t *report, size_t *larg
 {
     tw_record_t     *sites = malloc(report->count * sizeof(*sites));
     tw_site_order_t *order = malloc(report->count * sizeof(*order));
-    size_t           large = 0;
 
-    for (size_t i = 0; order != NULL && i < report->count; i++) {
-        order[i] = (tw_site_order_t){tw_site_tiny(report, &report->records[i]),
-                                     tw_site_share(&report->sum, &report->records[i]), i};
-        large += !order[i].tiny;
-    }
     if (order == NULL || sites == NULL) {
         free(sites);
         free(order);
         return NULL;
+    }
+    *large_p = 0;
+    for (size_t i = 0; i < report->count; i++) {
+        order[i] = (tw_site_order_t){tw_site_tiny(report, &report->records[i]),
+                                     tw_site_share(&report->sum, &report->records[i]), i};
+        *large_p += !order[i].tiny;
     }
     qsort(order, report->count, sizeof(*order), tw_site_compare);
     for (size_t i = 0; i < report->count; i++) {
         sites[i] = report->records[order[i].index];
     }
     free(order);
-    *large_p = large;
     return sites;
 }
 
@@ -390,13 +372,10 @@ void tw_text_sites(tw_text_report_t *report)
     tw_record_t             *sites;
     size_t                   rows, large = 0;
 
-    if (report->count == 0) {
-        return;
-    }
     /* Besides them: what the numbers are, headings, the others, all. */
     rows  = (size_t)(TW_REPORT_LINES - 4 - report->head.lines - report->tail.lines);
     rows  = rows < report->count ? rows : report->count;
-    sites = tw_sites_sorted(report, &large);
+    sites = report->count > 0 ? tw_sites_sorted(report, &large) : NULL;
     if (sites == NULL) {
         return;
     }
