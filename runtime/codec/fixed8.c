@@ -11,6 +11,7 @@
 #include "runtime/base/bytes.h"
 #include "runtime/codec/fixed8.h"
 #include "runtime/codec/levels.h"
+#include "runtime/codec/values.h"
 
 #define FIELDS   128
 #define NAN_CODE 0x80u
@@ -108,8 +109,8 @@ tw_status_t tw_fixed8_finish(tw_codec_t *codec, tw_fixed8_fn_t v, const tw_spec_
     return TW_OK;
 }
 
-void tw_fixed8_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                      bool stream)
+static void fixed8_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                          bool stream)
 {
     const tw_levels_t *levels = codec->table;
 
@@ -125,8 +126,8 @@ void tw_fixed8_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uin
     }
 }
 
-void tw_fixed8_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                      bool stream)
+static void fixed8_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                          bool stream)
 {
     const tw_levels_t *levels = codec->table;
 
@@ -135,3 +136,10 @@ void tw_fixed8_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uin
         memcpy(dst + 4 * i, &levels->value[src[i]], 4);
     }
 }
+
+const tw_kernels_t tw_fixed8_scalar = {
+    .encode          = fixed8_encode,
+    .decode          = fixed8_decode,
+    .decode_add      = tw_values_decode_add,
+    .encode_feedback = tw_values_encode_feedback,
+};

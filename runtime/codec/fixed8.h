@@ -28,9 +28,7 @@ tw_status_t tw_fixed8_option(tw_codec_t *codec, const char *key, const char *val
 /* The codec's finish(): builds the table from v; the lowest field is zero whatever v says. */
 tw_status_t tw_fixed8_finish(tw_codec_t *codec, tw_fixed8_fn_t v, const tw_spec_why_t *why);
 
-void tw_fixed8_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                      bool stream);
-void tw_fixed8_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                      bool stream);
+/* The only ones: they are there to compare with, and the scalar code is their definition. */
+extern const tw_kernels_t tw_fixed8_scalar;
 
 #endif /* TW_CODEC_FIXED8_H */

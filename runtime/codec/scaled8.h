@@ -61,4 +61,18 @@ void tw_scaled8_encode(const tw_codec_t *codec, const tw_scaled8_t *type, const 
 void tw_scaled8_decode(const tw_codec_t *codec, const tw_scaled8_t *type, const uint8_t *src,
                        size_t n, uint8_t *dst, bool add);
 
+/* The table `name` of kernels of blocks of this type. */
+#define TW_SCALED8_KERNELS(name, type)                                                             \
+    static void name##_block(const tw_codec_t *codec, const uint8_t *src, size_t n,                \
+                             uint8_t *residual, uint8_t *dst)                                      \
+    {                                                                                              \
+        tw_scaled8_encode(codec, type, src, n, residual, dst);                                     \
+    }                                                                                              \
+    static void name##_block_back(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
+                                  uint8_t *dst, bool add)                                          \
+    {                                                                                              \
+        tw_scaled8_decode(codec, type, src, n, dst, add);                                          \
+    }                                                                                              \
+    TW_BLOCK_KERNELS(name, name##_block, name##_block_back)
+
 #endif /* TW_CODEC_SCALED8_H */

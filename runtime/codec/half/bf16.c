@@ -8,7 +8,6 @@
 #include "config.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "runtime/codec/half/half.h"
 #include "runtime/codec/rounding.h"
@@ -25,39 +24,7 @@ tw_status_t tw_half_finish(tw_codec_t *codec, double bound, tw_cuda_kind_t cuda)
     return TW_OK;
 }
 
-static void bf16_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                        bool stream)
-{
-    (void)codec;
-    (void)stream;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t u;
-
-        memcpy(&u, src + 4 * i, 4);
-        tw_half_store(dst + 2 * i, tw_round_top32(u, 16));
-    }
-}
-
-static void bf16_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                        bool stream)
-{
-    (void)codec;
-    (void)stream;
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t u = tw_half_load(src + 2 * i) << 16;
-
-        memcpy(dst + 4 * i, &u, 4);
-    }
-}
-
-extern const tw_kernels_t tw_bf16_scalar;
-
-const tw_kernels_t tw_bf16_scalar = {
-    .encode          = bf16_encode,
-    .decode          = bf16_decode,
-    .decode_add      = tw_values_decode_add,
-    .encode_feedback = tw_values_encode_feedback,
-};
+TW_HALF_KERNELS(tw_bf16_scalar, tw_round_top32(bits, 16), half << 16);
 
 static tw_status_t bf16_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {

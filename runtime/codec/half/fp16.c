@@ -8,7 +8,6 @@
 #include "config.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "runtime/codec/half/half.h"
 #include "runtime/codec/values.h"
@@ -58,39 +57,7 @@ static uint32_t fp16_to_bits(uint32_t h)
     return sign | (113 - shift) << 23 | (mantissa << shift & 0x3ffu) << 13;
 }
 
-static void fp16_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                        bool stream)
-{
-    (void)codec;
-    (void)stream;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t u;
-
-        memcpy(&u, src + 4 * i, 4);
-        tw_half_store(dst + 2 * i, fp16_from_bits(u));
-    }
-}
-
-static void fp16_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                        bool stream)
-{
-    (void)codec;
-    (void)stream;
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t u = fp16_to_bits(tw_half_load(src + 2 * i));
-
-        memcpy(dst + 4 * i, &u, 4);
-    }
-}
-
-extern const tw_kernels_t tw_fp16_scalar;
-
-const tw_kernels_t tw_fp16_scalar = {
-    .encode          = fp16_encode,
-    .decode          = fp16_decode,
-    .decode_add      = tw_values_decode_add,
-    .encode_feedback = tw_values_encode_feedback,
-};
+TW_HALF_KERNELS(tw_fp16_scalar, fp16_from_bits(bits), fp16_to_bits(half));
 
 static tw_status_t fp16_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {

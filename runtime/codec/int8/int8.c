@@ -49,19 +49,7 @@ static const tw_scaled8_t int8_type = {
     .decode    = int8_decode,
 };
 
-static void int8_encode_block(const tw_codec_t *codec, const uint8_t *src, size_t n,
-                              uint8_t *residual, uint8_t *dst)
-{
-    tw_scaled8_encode(codec, &int8_type, src, n, residual, dst);
-}
-
-static void int8_decode_block(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                              bool add)
-{
-    tw_scaled8_decode(codec, &int8_type, src, n, dst, add);
-}
-
-TW_BLOCK_KERNELS(tw_int8_scalar, int8_encode_block, int8_decode_block);
+TW_SCALED8_KERNELS(tw_int8_scalar, &int8_type);
 
 static tw_status_t int8_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {

@@ -23,14 +23,6 @@ static tw_status_t mantissa8_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     return tw_fixed8_finish(codec, mantissa8_v, why);
 }
 
-/* The only ones: it is there to compare with, and the scalar code is its definition. */
-static const tw_kernels_t tw_mantissa8_scalar = {
-    .encode          = tw_fixed8_encode,
-    .decode          = tw_fixed8_decode,
-    .decode_add      = tw_values_decode_add,
-    .encode_feedback = tw_values_encode_feedback,
-};
-
 const tw_codec_ops_t tw_codec_mantissa8 = {
     .name    = "mantissa8",
     .form    = "mantissa8[:offset=1|10|100|1000|10000]",
@@ -40,5 +32,5 @@ const tw_codec_ops_t tw_codec_mantissa8 = {
     .option  = tw_fixed8_option,
     .finish  = mantissa8_finish,
     .size    = tw_values_size,
-    .kernels = {[TW_CPU_SCALAR] = &tw_mantissa8_scalar},
+    .kernels = {[TW_CPU_SCALAR] = &tw_fixed8_scalar},
 };

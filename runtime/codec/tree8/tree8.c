@@ -93,19 +93,7 @@ static const tw_scaled8_t tree8_type = {
     .decode    = tree8_decode,
 };
 
-static void tree8_encode_block(const tw_codec_t *codec, const uint8_t *src, size_t n,
-                               uint8_t *residual, uint8_t *dst)
-{
-    tw_scaled8_encode(codec, &tree8_type, src, n, residual, dst);
-}
-
-static void tree8_decode_block(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                               bool add)
-{
-    tw_scaled8_decode(codec, &tree8_type, src, n, dst, add);
-}
-
-TW_BLOCK_KERNELS(tw_tree8_scalar, tree8_encode_block, tree8_decode_block);
+TW_SCALED8_KERNELS(tw_tree8_scalar, &tree8_type);
 
 /* Of a codec: its options. */
 typedef struct tree8 {
