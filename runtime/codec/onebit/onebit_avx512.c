@@ -290,9 +290,4 @@ static void onebit_decode_add(const tw_codec_t *codec, const uint8_t *src, size_
 
 extern const tw_kernels_t tw_onebit_avx512;
 
-const tw_kernels_t tw_onebit_avx512 = {
-    .encode          = onebit_encode,
-    .decode          = onebit_decode,
-    .decode_add      = onebit_decode_add,
-    .encode_feedback = onebit_encode_feedback,
-};
+const tw_kernels_t tw_onebit_avx512 = TW_LOOPS512(onebit);
