@@ -20,10 +20,28 @@ static int before(const tw_trunk_t *t, size_t l)
                : 0;
 }
 
-/* What a rank without examples gives to a sum. */
-static int nothing(const tw_trunk_t *t, double *numbers, size_t count, tw_problem_t *problem)
+/* Statistics of a step's normalisations, or backward the sums that their gradients need, merged
+ * over the ranks; g is NULL on a rank without examples, which gives zeros. */
+static int merge(tw_trunk_t *t, const tw_trunk_step_t *step, tw_trunk_graph_t *g, int backward,
+                 tw_problem_t *problem)
 {
-    return tw_backend_zero(t->backend, numbers, count * sizeof(double), problem);
+    int (*const hook)(void *, double *const *, const size_t *, size_t) =
+        backward ? t->hooks.sums : t->hooks.moments;
+
+    for (size_t i = 0; i < step->count; i++) {
+        const size_t l = t->plan.order[step->first + i], c = t->net->layer[l].out.c;
+        double      *numbers = backward ? t->norm[l].sums : t->norm[l].moments;
+
+        t->together[i] = numbers;
+        t->channels[i] = c;
+        if (g != NULL) {
+            (backward ? tw_op_norm_sums : tw_op_norm_moments)(g->op[l], numbers);
+        } else if (tw_backend_zero(t->backend, numbers,
+                                   (backward ? 2 * c : 2 * c + 1) * sizeof(double), problem) != 0) {
+            return -1;
+        }
+    }
+    return hook == NULL || hook(t->hooks.user, t->together, t->channels, step->count) == 0 ? 0 : -1;
 }
 
 /* Running statistics of layer l from those of the merged batch. */
@@ -40,19 +58,7 @@ static int update_running(const tw_trunk_t *t, size_t l, tw_problem_t *problem)
 static int merge_moments(tw_trunk_t *t, const tw_trunk_step_t *step, tw_trunk_graph_t *g,
                          tw_problem_t *problem)
 {
-    for (size_t i = 0; i < step->count; i++) {
-        const size_t l = t->plan.order[step->first + i];
-
-        t->together[i] = t->norm[l].moments;
-        t->channels[i] = t->net->layer[l].out.c;
-        if (g != NULL) {
-            tw_op_norm_moments(g->op[l], t->norm[l].moments);
-        } else if (nothing(t, t->norm[l].moments, 1 + 2 * t->channels[i], problem) != 0) {
-            return -1;
-        }
-    }
-    if (t->hooks.moments != NULL &&
-        t->hooks.moments(t->hooks.user, t->together, t->channels, step->count) != 0) {
+    if (merge(t, step, g, 0, problem) != 0) {
         return -1;
     }
     for (size_t i = 0; i < step->count; i++) {
@@ -123,19 +129,7 @@ const float *tw_trunk_forward(tw_trunk_t *t, const tw_trunk_pass_t *pass, tw_pro
 static int merge_sums(tw_trunk_t *t, const tw_trunk_step_t *step, tw_trunk_graph_t *g,
                       tw_problem_t *problem)
 {
-    for (size_t i = 0; i < step->count; i++) {
-        const size_t l = t->plan.order[step->first + i];
-
-        t->together[i] = t->norm[l].sums;
-        t->channels[i] = t->net->layer[l].out.c;
-        if (g != NULL) {
-            tw_op_norm_sums(g->op[l], t->norm[l].sums);
-        } else if (nothing(t, t->norm[l].sums, 2 * t->channels[i], problem) != 0) {
-            return -1;
-        }
-    }
-    if (t->hooks.sums != NULL &&
-        t->hooks.sums(t->hooks.user, t->together, t->channels, step->count) != 0) {
+    if (merge(t, step, g, 1, problem) != 0) {
         return -1;
     }
     for (size_t i = 0; g != NULL && i < step->count; i++) {
