@@ -78,7 +78,7 @@ struct tw_transform_ops {
     void (*release)(void *own);
 
     /** See whether it can follow what is in front of it, and say what it makes of it. It may note
-     * the form in its settings.
+     * the form in its settings. NULL: any form, and it leaves that.
      * @return 0, or -1 with the problem set. */
     int (*follow)(void *own, tw_image_form_t *form, tw_problem_t *problem);
 

@@ -82,7 +82,7 @@ static int append(tw_transforms_t *list, const char *word, size_t at, tw_image_f
                    ? tw_problem_set(problem, "%s: %s: %.400s", what, word, inner.text)
                    : tw_problem_set(problem, "%s: '%.80s': accepted is %s", what, word, ops->form);
     }
-    if (ops->follow(op->own, form, &inner) != 0) {
+    if (ops->follow != NULL && ops->follow(op->own, form, &inner) != 0) {
         return tw_problem_set(problem, "%s: %.80s: %.400s", what, word, inner.text);
     }
     list->views *= views_of(op);

@@ -27,14 +27,6 @@ static size_t views(const void *own)
     return ((const tw_mirror_t *)own)->both ? 2 : 1;
 }
 
-static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
-{
-    (void)own;
-    (void)form;
-    (void)problem;
-    return 0;
-}
-
 static int plan(const void *own, const tw_transform_t *next, const tw_image_t *image, uint64_t key,
                 unsigned draw, tw_transform_step_t *step, tw_work_t *work, tw_problem_t *problem)
 {
@@ -75,16 +67,15 @@ static int run(const void *own, const tw_transform_step_t *step, tw_image_t *ima
 }
 
 const tw_transform_ops_t tw_transform_mirror = {
-    .name   = "mirror",
-    .form   = "mirror or mirror:both",
-    .help   = "left and right exchanged, in half of the images; both: in tests, two views of each",
-    .own    = sizeof(tw_mirror_t),
-    .parse  = parse,
-    .follow = follow,
-    .views  = views,
-    .draws  = 1,
-    .plan   = plan,
-    .needs  = needs,
-    .run    = run,
-    .view   = 1,
+    .name  = "mirror",
+    .form  = "mirror or mirror:both",
+    .help  = "left and right exchanged, in half of the images; both: in tests, two views of each",
+    .own   = sizeof(tw_mirror_t),
+    .parse = parse,
+    .views = views,
+    .draws = 1,
+    .plan  = plan,
+    .needs = needs,
+    .run   = run,
+    .view  = 1,
     .in_tests = tw_setting_dropped};
