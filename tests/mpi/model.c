@@ -227,12 +227,26 @@ static void node_sum(const t_model_sum_t *sum, const void *const *in, size_t cou
     free(total);
 }
 
+/* As many as there are ranks, but each share has 4 KiB of codes. */
+static int carriers_of(const t_model_sum_t *sum, size_t count, int nodes, int ranks)
+{
+    size_t bytes = count * tw_dtype_size(sum->dtype);
+    int    most;
+
+    if (sum->codec != NULL) {
+        T_OK(tw_codec_size(sum->codec, count, &bytes));
+    }
+    most = (int)(bytes / (4096 * (size_t)nodes));
+    return most < 1 ? 1 : most < ranks ? most : ranks;
+}
+
 void t_model_hierarchical(const t_model_sum_t *sum, const void *const *in, size_t count,
                           int node_ranks, void *out)
 {
     const int m        = node_ranks > 0 && node_ranks < sum->ranks ? node_ranks : sum->ranks;
     const int nodes    = (sum->ranks + m - 1) / m;
-    const int carriers = sum->ranks - (nodes - 1) * m; /* of the last node, the smallest */
+    const int last     = sum->ranks - (nodes - 1) * m; /* ranks of the last node, the smallest */
+    const int carriers = carriers_of(sum, count, nodes, last);
     size_t    begin[T_RANKS_MAX] = {0}, owned[T_RANKS_MAX] = {0};
     void     *decoded = t_malloc(count * tw_dtype_size(sum->dtype));
 
@@ -246,7 +260,7 @@ void t_model_hierarchical(const t_model_sum_t *sum, const void *const *in, size_
         set_owners(sum->fb, begin, owned);
     }
     for (int j = 0; j < nodes; j++) {
-        node_sum(sum, in, count, j * m, j + 1 < nodes ? m : carriers, carriers, nodes,
+        node_sum(sum, in, count, j * m, j + 1 < nodes ? m : last, carriers, nodes,
                  j == 0 ? out : decoded);
         if (j > 0) {
             combine(sum->reduction, sum->dtype, out, decoded, count);

@@ -4,8 +4,9 @@
  * carriers of a node.
  *
  * With N nodes, K ranks of each are carriers: those with the numbers 0 .. K-1 of their node. K is
- * the size of the smallest node, or less if blocks are too large for a slot. The vector is cut into
- * K x N equal shares of whole blocks. Share k N + j is carried by number k of every node and owned
+ * the size of the smallest node, or less if blocks are too large for a slot, or if shares would be
+ * shorter than TW_SHARE_LEAST, of which messages cost more than they carry. The vector is cut into K
+ * x N equal shares of whole blocks. Share k N + j is carried by number k of every node and owned
  * by number k of node j. Rounds cycle through the owners: round c has fragment c / N of the shares
  * that node c % N owns.
  *
@@ -29,12 +30,18 @@
 
 enum { TW_INPUTS = 1, TW_SUMS = 2 }; /* phases of a ticket */
 
-/* Ranks of each node that exchange with other nodes; 0: the codec's blocks are too large. */
-static int tw_hierarchical_carriers(const tw_comm_t *comm, const tw_codec_t *codec)
-{
-    const size_t fit = tw_node_slot_bytes(comm->nodes->most) / (codec->block * codec->element);
+#define TW_SHARE_LEAST ((size_t)4 << 10) /* bytes of codes */
 
-    return fit < (size_t)comm->nodes->least ? (int)fit : comm->nodes->least;
+/* Ranks of each node that exchange with other nodes; 0: the codec's blocks are too large. */
+static int tw_hierarchical_carriers(const tw_collective_call_t *call)
+{
+    const tw_nodes_t *nodes = call->comm->nodes;
+    const size_t      fit =
+        tw_node_slot_bytes(nodes->most) / (call->codec->block * call->codec->element);
+    const size_t least = call->encoded / ((size_t)nodes->count * TW_SHARE_LEAST);
+    const size_t pays = least > 1 ? least : 1, most = fit < pays ? fit : pays;
+
+    return most < (size_t)nodes->least ? (int)most : nodes->least;
 }
 
 /* ---- where things are ------------------------------------------------------------------------ */
@@ -279,7 +286,7 @@ static void tw_hier_fill(tw_request_t *op, const tw_collective_call_t *call)
     const size_t      owners = (size_t)nodes->count;
     size_t           *length = op->array[TW_SHARE_LENGTH];
 
-    op->carriers = tw_hierarchical_carriers(op->comm, op->codec);
+    op->carriers = tw_hierarchical_carriers(call);
     tw_shares_equal((size_t)op->carriers * owners, call->count, tw_codec_block(op->codec),
                     op->array[TW_SHARE_FIRST], length);
     op->rounds = owners * tw_op_rounds(op, length[0]); /* the longest */
@@ -299,14 +306,13 @@ static const tw_algorithm_ops_t tw_reduce_hierarchical = {.name   = "hierarchica
 
 static tw_status_t tw_hier_serves(const tw_collective_call_t *call)
 {
-    return tw_hierarchical_carriers(call->comm, call->codec) > 0 ? tw_node_ready(call->comm)
-                                                                 : TW_ERR_UNSUPPORTED;
+    return tw_hierarchical_carriers(call) > 0 ? tw_node_ready(call->comm) : TW_ERR_UNSUPPORTED;
 }
 
 static void tw_hier_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
 {
     const tw_nodes_t *nodes    = call->comm->nodes;
-    const size_t      carriers = (size_t)tw_hierarchical_carriers(call->comm, call->codec);
+    const size_t      carriers = (size_t)tw_hierarchical_carriers(call);
 
     shape->algorithm = &tw_reduce_hierarchical;
     shape->sum       = true;
