@@ -5,6 +5,7 @@
 # Parts (default: all), with about how long they take on two cores:
 #     netlab       4 emulated hosts: data parallel and hybrid, six ways each          (20 minutes; root)
 #     schemes      schemes a, b and c on 2, 4 and 8 ranks of one machine              (5 minutes)
+#     layouts      lenet on 4 hosts of 1, 2 and 4 ranks: bytes on a host's link      (5 minutes; root)
 #     statistics   resnet-20 with local and global statistics on 4 hosts              (5 minutes; root)
 # Every run leaves a JSON file in OUT_DIR, and what has one is not run again: the script may be stopped and
 # started. OUT_DIR/training.md gets the tables. bench/pytorch.py compares with PyTorch.
@@ -85,6 +86,42 @@ part_schemes() {
     done
 }
 
+sent_by_host() { "$bench/netlab.sh" status | awk '/-h0/ { print $4 }'; }
+
+# layout NAME RANKS ARG...: kB a step on the link of host 0, which are what 30 steps more send, and ms a step
+layout() {
+    local name=$1 ranks=$2 steps before
+    shift 2
+    for steps in 10 40; do
+        [ ! -s "$out/$name-$steps.json" ] || continue
+        before=$(sent_by_host)
+        once "$name-$steps" on_hosts "$ranks" "$train" "$@" --steps $steps
+        echo $(($(sent_by_host) - before)) >"$out/$name-$steps.bytes"
+    done
+    awk -v few="$(cat "$out/$name-10.bytes")" -v many="$(cat "$out/$name-40.bytes")" -v s="$(value step_seconds "$name-40")" \
+        'BEGIN { printf " %.1f, %.1f |", (many - few) / 30e3, 1000 * s }'
+}
+
+part_layouts() {
+    local way ranks number=0
+    lab_up 4 "${RATE:-1gbit}"
+    echo "## Lenet on 4 hosts at ${RATE:-1gbit}, batch 64: kB a step on a host's link, ms a step"
+    echo
+    echo "| way | 1 rank a host | 2 | 4 |"
+    echo "|---|---|---|---|"
+    for way in "--codec fp32" "--codec tree8" "--update sharded --codec grad=tree8,weight=tree8" \
+        "--update sharded --codec grad=tree8,weight=awp" "--scheme c --codec tree8" "--scheme b --codec tree8"; do
+        printf '| %s |' "\`$way\`"
+        number=$((number + 1))
+        for ranks in 4 8 16; do
+            # shellcheck disable=SC2086  # options
+            layout "layout-$number-$ranks" $ranks --model lenet --data digits:train=2600 --batch 64 $way
+        done
+        echo
+    done
+    lab_down
+}
+
 part_statistics() {
     local turn mode
     lab_up 4 1gbit
@@ -107,9 +144,9 @@ part_statistics() {
 
 {
     echo "# Training, $(date -u +%F), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(getconf _NPROCESSORS_ONLN) cores"
-    for part in "${@:-netlab schemes statistics}"; do
+    for part in "${@:-netlab schemes layouts statistics}"; do
         for one in $part; do
-            declare -F "part_$one" >/dev/null || fail "no part '$one'; accepted: netlab schemes statistics"
+            declare -F "part_$one" >/dev/null || fail "no part '$one'; accepted: netlab schemes layouts statistics"
             echo
             "part_$one"
         done

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/mpi/hierarchical.c - reductions, broadcast and allgather over nodes of 1, 2 and 3 ranks (and
- * one node), against the model: THINWIRE_NODE_RANKS makes several nodes of one machine, the last
- * one smaller where the ranks do not divide.
+ * tests/mpi/hierarchical.c - reductions, broadcast and allgather over nodes of 1, 2 and 3 ranks
+ * (and one node), against the model: THINWIRE_NODE_RANKS makes several nodes of one machine, the
+ * last one smaller where the ranks do not divide.
  */
 #include "config.h"
 

@@ -133,8 +133,8 @@ tw_status_t tw_flight_once(const tw_side_stream_t *side, tw_collective_call_t *c
                            struct tw_device_event *event);
 
 /* By which algorithm sums of any length are added in one order: hierarchical in host memory, where
- * several nodes have several ranks, unless a setting names another; else TW_ALGORITHM_AUTO. Equal on
- * all ranks; collective the first time. */
+ * several nodes have several ranks, unless a setting names another; else TW_ALGORITHM_AUTO. Equal
+ * on all ranks; collective the first time. */
 tw_algorithm_t tw_flight_sums_by(tw_comm_t *comm, const tw_how_t *how);
 
 /* Have a plan begin behind the event. */

@@ -10,6 +10,9 @@
 #include "runtime/transport/coll/node.h"
 #include "runtime/transport/coll/traffic.h"
 
+/* Bytes of codes: of several messages at once each is longer than what it costs. */
+#define TW_BUNDLE_MOST ((size_t)8 << 10)
+
 const tw_algorithm_row_t *tw_collective_row(const tw_collective_t *collective, const char *name)
 {
     for (int i = 0; name != NULL && collective->rows[i] != NULL; i++) {
@@ -53,6 +56,14 @@ size_t tw_collective_codes_most(const tw_collective_call_t *call, int times)
         most = most / 2 / block * block;
     }
     return most;
+}
+
+bool tw_collective_bundles(const tw_collective_call_t *call, size_t longest)
+{
+    size_t bytes;
+
+    return !tw_collective_on_slots(call) && tw_codec_size(call->codec, longest, &bytes) == TW_OK &&
+           bytes <= TW_BUNDLE_MOST / (size_t)call->comm->nodes->most;
 }
 
 void tw_collective_fill_whole(tw_request_t *op, const tw_collective_call_t *call)

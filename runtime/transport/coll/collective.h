@@ -78,8 +78,13 @@ static inline size_t tw_collective_room(const tw_collective_call_t *call)
 /* The same for uncompressed values: in host memory, a size that stays in cache. */
 size_t tw_collective_values_room(const tw_collective_call_t *call);
 
-/* Values of whole blocks whose codes fit in a rank's slot `times` times; 0: not those of a block. */
+/* Values of whole blocks whose codes fit in a rank's slot `times` times; 0: not those of a
+ * block. */
 size_t tw_collective_codes_most(const tw_collective_call_t *call, int times);
+
+/* In host memory: do intervals of all ranks of a node, of at most `longest` values, have so few
+ * bytes of codes that they travel in one message? */
+bool tw_collective_bundles(const tw_collective_call_t *call, size_t longest);
 
 /* Number of rounds of an interval of `longest` values. */
 static inline size_t tw_op_rounds(const tw_request_t *op, size_t longest)

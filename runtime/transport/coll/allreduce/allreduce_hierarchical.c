@@ -5,8 +5,8 @@
  *
  * With N nodes, K ranks of each are carriers: those with the numbers 0 .. K-1 of their node. K is
  * the size of the smallest node, or less if blocks are too large for a slot, or if shares would be
- * shorter than TW_SHARE_LEAST, of which messages cost more than they carry. The vector is cut into K
- * x N equal shares of whole blocks. Share k N + j is carried by number k of every node and owned
+ * shorter than TW_SHARE_LEAST, of which messages cost more than they carry. The vector is cut into
+ * K x N equal shares of whole blocks. Share k N + j is carried by number k of every node and owned
  * by number k of node j. Rounds cycle through the owners: round c has fragment c / N of the shares
  * that node c % N owns.
  *

@@ -17,102 +17,10 @@
  */
 #include "config.h"
 
-#include "runtime/base/clock.h"
-#include "runtime/transport/coll/allreduce/reduction.h"
 #include "runtime/transport/coll/node.h"
-
-enum { TW_INPUTS = 1 }; /* phase of a ticket */
-
-static int tw_scatter_turn(const tw_request_t *op, const tw_lane_t *lane)
-{
-    return (int)(lane->round % (size_t)op->comm->nodes->count);
-}
-
-/* The owner with number q on the node of this round. */
-static int tw_scatter_owner(const tw_request_t *op, const tw_lane_t *lane, int q)
-{
-    return tw_nodes_rank(op->comm->nodes, tw_scatter_turn(op, lane), q);
-}
-
-static int tw_scatter_owners(const tw_request_t *op, const tw_lane_t *lane)
-{
-    return tw_nodes_ranks(op->comm->nodes, tw_scatter_turn(op, lane));
-}
-
-/* Offset of this round's fragment in a share. */
-static size_t tw_scatter_start(const tw_request_t *op, const tw_lane_t *lane)
-{
-    return lane->round / (size_t)op->comm->nodes->count * op->chunk;
-}
-
-/* First value of an owner's fragment in the vector, and how many there are. */
-static size_t tw_scatter_fragment(const tw_request_t *op, const tw_lane_t *lane, int owner,
-                                  size_t *n_p)
-{
-    const size_t length = op->array[TW_SHARE_LENGTH][owner];
-    const size_t start  = tw_scatter_start(op, lane);
-    const size_t left   = start < length ? length - start : 0;
-
-    *n_p = left < op->chunk ? left : op->chunk;
-    return op->array[TW_SHARE_FIRST][owner] + start;
-}
-
-static uint8_t *tw_scatter_room(const tw_request_t *op, const tw_lane_t *lane, int local, int q)
-{
-    return tw_lane_room(op, lane, local) + (size_t)q * op->chunk * op->element;
-}
-
-/* In place, a rank's result covers the start of its vector. Is every value there read in an earlier
- * round, or an earlier stage, than it is overwritten? Not if a short share begins there, and a later
- * rank on a node with a lower number has a longer one. */
-static bool tw_scatter_in_order(const tw_comm_t *comm, const tw_blocks_t *shares)
-{
-    tw_blocks_sum_t sum;
-    int             lowest = comm->size;
-    size_t          first;
-
-    if (shares->counts == NULL) {
-        return true;
-    }
-    (void)tw_blocks_sum(shares, comm->size, &sum); /* checked before */
-    first = sum.total;
-    for (int r = comm->size - 1; r >= 0; r--) {
-        const int node = comm->nodes->node_of[r];
-
-        first -= shares->counts[r];
-        if (shares->counts[r] > 0 && node > lowest && first < sum.longest) {
-            return false;
-        }
-        lowest = node < lowest ? node : lowest;
-    }
-    return true;
-}
-
-/* The values that this rank sends: a copy where results would cover them too early. */
-static const void *tw_scatter_values(const tw_request_t *op)
-{
-    return op->copy != NULL ? op->copy : op->send;
-}
+#include "runtime/transport/coll/reduce_scatter/hierarchical.h"
 
 /* ---- stages ---------------------------------------------------------------------------------- */
-
-static void tw_scatter_publish(tw_request_t *op, tw_lane_t *lane)
-{
-    const int      ranks = op->comm->node->ranks, mine = op->comm->nodes->local;
-    const uint64_t start = tw_clock_ns();
-
-    for (int q = 0; q < tw_scatter_owners(op, lane); q++) {
-        size_t       n;
-        const size_t first = tw_scatter_fragment(op, lane, tw_scatter_owner(op, lane, q), &n);
-
-        if (q % ranks != mine && n > 0) {
-            tw_op_copy(op, tw_scatter_room(op, lane, mine, q),
-                       tw_op_at(op, tw_scatter_values(op), first), n * op->element);
-        }
-    }
-    tw_lane_raise(op, lane, TW_INPUTS);
-    op->comm->stats.encode_ns += tw_clock_ns() - start;
-}
 
 /* The other nodes' sums of this rank's share, from their carriers. */
 static tw_status_t tw_scatter_receives(tw_request_t *op, tw_lane_t *lane)
@@ -183,25 +91,13 @@ static void tw_scatter_add(tw_request_t *op, tw_lane_t *lane)
     tw_op_average(op, n, out);
 }
 
-static tw_status_t tw_scatter_begin(tw_request_t *op, const tw_lane_t *lane)
-{
-    const tw_blocks_t shares = {.counts = op->array[TW_SHARE_LENGTH]};
-
-    if (lane->round > 0 || op->send != op->recv || tw_scatter_in_order(op->comm, &shares)) {
-        return TW_OK;
-    }
-    tw_pool_put(&op->comm->pool, op->copy); /* of an earlier start */
-    op->copy = NULL;
-    return tw_comm_copy_in_place(op->comm, op->recv, op->count * op->element, &op->copy);
-}
-
 static tw_status_t tw_scatter_step(tw_request_t *op, tw_lane_t *lane)
 {
     switch (lane->stage) {
     case 0:
         return tw_scatter_begin(op, lane);
     case 1:
-        tw_scatter_publish(op, lane);
+        tw_scatter_publish(op, lane, false);
         return TW_OK;
     case 2:
         return tw_scatter_carries(op, lane);
@@ -218,17 +114,13 @@ static bool tw_scatter_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
     return lane->stage > 1 || tw_node_exchange_ready(op, lane, peer_p);
 }
 
-static void tw_scatter_fill(tw_request_t *op, const tw_collective_call_t *call)
-{
-    tw_reduction_fill(op, call);
-    op->rounds *= (size_t)op->comm->nodes->count;
-}
-
 static const tw_algorithm_ops_t tw_scatter_hierarchical_ops = {.name   = "hierarchical",
                                                                .stages = 3,
                                                                .step   = tw_scatter_step,
                                                                .ready  = tw_scatter_ready,
                                                                .fill   = tw_scatter_fill};
+
+/* ---- the row --------------------------------------------------------------------------------- */
 
 /* Values of a fragment, so that one for every rank of the largest node fits in a slot. */
 static size_t tw_scatter_most(const tw_collective_call_t *call, size_t room)
@@ -247,6 +139,22 @@ static tw_status_t tw_scatter_serves(const tw_collective_call_t *call)
     return tw_node_ready(call->comm);
 }
 
+/* A slot has room for the values of all owners, and behind them for the messages that arrive. */
+static bool tw_scatter_bundles(const tw_collective_call_t *call, size_t longest)
+{
+    const tw_nodes_t *nodes    = call->comm->nodes;
+    const size_t      block    = call->codec->block;
+    const size_t      whole    = (longest + block - 1) / block * block;
+    const size_t      messages = (size_t)(nodes->count + nodes->least - 1) / (size_t)nodes->least;
+    size_t            bytes;
+
+    return tw_collective_bundles(call, longest) &&
+           tw_codec_size(call->codec, whole, &bytes) == TW_OK &&
+           (size_t)nodes->most *
+                   (whole * call->codec->element + messages * (bytes + TW_POOL_ALIGN)) <=
+               tw_node_slot_bytes(nodes->most);
+}
+
 static void tw_scatter_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
 {
     const tw_nodes_t *nodes = call->comm->nodes;
@@ -256,6 +164,11 @@ static void tw_scatter_shape(const tw_collective_call_t *call, tw_request_shape_
     shape->slots     = nodes->count + (nodes->most + nodes->least - 1) / nodes->least;
     shape->longest   = tw_share_longest(call, 1, (size_t)call->comm->size);
     shape->most      = tw_scatter_most(call, tw_collective_room(call));
+    if ((call->how == NULL || call->how->feedback == NULL) &&
+        tw_scatter_bundles(call, shape->longest)) {
+        shape->algorithm = &tw_scatter_bundle;
+        shape->slots     = nodes->most + 1;
+    }
 }
 
 const tw_algorithm_row_t tw_scatter_hierarchical = {

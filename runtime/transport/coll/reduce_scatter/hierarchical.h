@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/coll/reduce_scatter/hierarchical.h - common code of the two forms of the hierarchical
+ * reduce-scatter: a message for each share, or one for all shares of a node.
+ */
+#ifndef TW_TRANSPORT_COLL_REDUCE_SCATTER_HIERARCHICAL_H
+#define TW_TRANSPORT_COLL_REDUCE_SCATTER_HIERARCHICAL_H
+
+#include "runtime/transport/coll/allreduce/reduction.h"
+
+/* Phases of a ticket: each is the stage that waits for it. */
+enum { TW_INPUTS = 1, TW_ARRIVED = 3 };
+
+static inline int tw_scatter_turn(const tw_request_t *op, const tw_lane_t *lane)
+{
+    return (int)(lane->round % (size_t)op->comm->nodes->count);
+}
+
+/* The owner with number q on the node of this round. */
+static inline int tw_scatter_owner(const tw_request_t *op, const tw_lane_t *lane, int q)
+{
+    return tw_nodes_rank(op->comm->nodes, tw_scatter_turn(op, lane), q);
+}
+
+static inline int tw_scatter_owners(const tw_request_t *op, const tw_lane_t *lane)
+{
+    return tw_nodes_ranks(op->comm->nodes, tw_scatter_turn(op, lane));
+}
+
+/* Offset of this round's fragment in a share. */
+static inline size_t tw_scatter_start(const tw_request_t *op, const tw_lane_t *lane)
+{
+    return lane->round / (size_t)op->comm->nodes->count * op->chunk;
+}
+
+/* First value of an owner's fragment in the vector, and how many there are. */
+static inline size_t tw_scatter_fragment(const tw_request_t *op, const tw_lane_t *lane, int owner,
+                                         size_t *n_p)
+{
+    const size_t length = op->array[TW_SHARE_LENGTH][owner];
+    const size_t start  = tw_scatter_start(op, lane);
+    const size_t left   = start < length ? length - start : 0;
+
+    *n_p = left < op->chunk ? left : op->chunk;
+    return op->array[TW_SHARE_FIRST][owner] + start;
+}
+
+static inline uint8_t *tw_scatter_room(const tw_request_t *op, const tw_lane_t *lane, int local,
+                                       int q)
+{
+    return tw_lane_room(op, lane, local) + (size_t)q * op->chunk * op->element;
+}
+
+/* The values that this rank sends: a copy where results would cover them too early. */
+static inline const void *tw_scatter_values(const tw_request_t *op)
+{
+    return op->copy != NULL ? op->copy : op->send;
+}
+
+/* In place, a rank's result covers the start of its vector. Is every value there read in an earlier
+ * round, or an earlier stage, than it is overwritten? Not if a short share begins there, and a
+ * later rank on a node with a lower number has a longer one. */
+bool tw_scatter_in_order(const tw_comm_t *comm, const tw_blocks_t *shares);
+
+/* Steps that both have: begin a start, write values to the slot (those of all owners, or of those
+ * that other ranks of the node carry), fill an operation. */
+tw_status_t tw_scatter_begin(tw_request_t *op, const tw_lane_t *lane);
+void        tw_scatter_publish(tw_request_t *op, tw_lane_t *lane, bool all);
+void        tw_scatter_fill(tw_request_t *op, const tw_collective_call_t *call);
+
+/* One message for all shares of a node: reduce_scatter_bundle.c. */
+extern const tw_algorithm_ops_t tw_scatter_bundle;
+
+#endif /* TW_TRANSPORT_COLL_REDUCE_SCATTER_HIERARCHICAL_H */
