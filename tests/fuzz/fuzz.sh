@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Every target on seeds and mutations of them, in this build, for TW_FUZZ_PLAIN seconds each (default
-# 15; see plain). THINWIRE_SEED repeats them. TW_FUZZ_BUILD is a build folder of `configure CC=clang
+# 2, with TW_ALL 15; see plain). THINWIRE_SEED repeats them. TW_FUZZ_BUILD is a build folder of `configure CC=clang
 # --enable-sanitize=fuzzer`, if there is one: each target by libFuzzer, too, for TW_FUZZ_SECONDS
 # (default 30). TW_FUZZ_JOBS (default: the processors) at a time. What was found lies in TW_FUZZ_OUT.
 : "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}"
@@ -19,7 +19,7 @@ number=0
 # Twice as long for images, which come from anywhere; a third where that is hundreds of thousands of mutations. It takes
 # as long as it is told to, so tests that run beside it come first.
 plain() {
-    local seconds=${TW_FUZZ_PLAIN:-15}
+    local seconds=${TW_FUZZ_PLAIN:-$((${TW_ALL:+13} + 2))}
     case $1 in
         jpeg | png) seconds=$((2 * seconds)) ;;
         checkpoint | decisions | feedback | record | rules) seconds=$(((seconds + 2) / 3)) ;;
