@@ -1,29 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Communicators by the hundred and by the thousand (TW_ALL: in every mode), and threads on their own, under the
-# drop-in.
+# Communicators by the hundred and, with TW_ALL, by the thousand, and threads on their own, under the drop-in.
 # shellcheck source=tests/interpose/launch.sh disable=SC1091,SC2154
 . "$top_srcdir/tests/interpose/launch.sh"
 
-# several MODE RANKS PROGRAM: a thousand communicators where the drop-in has most memory for each.
-several() {
-    case "${TW_ALL:+all }$1 $2" in
-        all* | "bitpack:2 2" | "feedback 2") run "$@" ;;
-        *) TW_THIN=${TW_THIN:-3} run "$@" ;;
-    esac
-}
-
-plan 34
+plan 40
 for program in communicators threads; do
-    several plain 2 $program
-    for ranks in 1 2 3; do
-        several watching $ranks $program
-        several bitpack:2 $ranks $program
-    done
-    several bitpack:2 5 $program
-    several feedback 2 $program
-    several verified 3 $program
-    several rules 4 $program
+    run plain 2 $program
+    each_rank $program
+    run feedback 2 $program
+    run verified 3 $program
+    run rules 4 $program
 done
 
 # The drop-in's own communicators, as counted by what stands between it and MPI: none in MPI_Init or
@@ -46,7 +33,7 @@ made() { # MIN MAX MODE RANKS PROGRAM ARG...
 opened=500
 case $("$MPIRUN" --version) in *'(Open MPI) 5'* | *'(Open MPI) 6'*) opened=600000 ;; esac
 made 0 0 watching 3 wrappers exact 3
-TW_THIN=${TW_THIN:-3} made 0 0 watching 2 communicators exact 2
+made 0 0 watching 2 communicators exact 2
 made 0 0 watching 2 agree exact 2
 made 0 0 tree8 3 die none
 made 1 9 tree8 3 die well
@@ -71,11 +58,12 @@ late bitpack:2 3
 late feedback 3
 
 # What a program does first after MPI_Init.
+times=${TW_GRAPHS:-$((${TW_ALL:+3} + 2))}
 graphs() {
-    for ((i = 0; i < ${TW_GRAPHS:-5}; i++)); do
+    for ((i = 0; i < times; i++)); do
         between=$programs/.libs/between.so start watching 4 graph || return 1
         grep -q '= the drop-in began 0 collectives in MPI_Init without waiting' "$scratch/out" || return 1
     done
 }
 graphs
-result $? "communicators with graphs, watched, ${TW_GRAPHS:-5} times (TW_GRAPHS)"
+result $? "communicators with graphs, watched, $times times (TW_GRAPHS)"

@@ -14,7 +14,7 @@ start plain 2 fortran_counts
 counts_are_kept=$?
 grep -q 'free()' "$scratch/out" || counts_are_kept=0 # another end is for the programs below to show
 
-plan "$([ -z "${TW_ALL-}" ] && echo 33 || echo 45)"
+plan 45
 export THINWIRE_JSON=$scratch/report.json
 
 # counted NAME...: the last run has told that Fortran called these.
@@ -31,12 +31,7 @@ for api in mpif mpi f08; do
     else
         skip "fortran_$api on 2 ranks, plain" "this MPI itself frees the program's counts (fortran_counts aborts)"
     fi
-    several="2 4"
-    [ $api != mpif ] && [ -z "${TW_ALL-}" ] || several="1 2 3 4 5"
-    for ranks in $several; do
-        run watching $ranks fortran_$api
-        run bitpack:2 $ranks fortran_$api
-    done
+    each_rank fortran_$api
     if [ -n "${TW_MODES-}${TW_RANKS-}" ] && [ ! -e "$THINWIRE_JSON" ]; then
         skip "fortran_$api: what is only counted is" "no run that would tell was asked for"
     else

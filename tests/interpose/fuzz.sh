@@ -11,10 +11,7 @@ odd() { TW_CASE='odd programs' TW_ODD=${TW_ODD:-$((60 / $(thinned "$2")))} run "
 
 plan 24
 sequences plain 3
-for ranks in 1 2 3 4 5; do
-    sequences watching $ranks
-    sequences bitpack:2 $ranks
-done
+TW_CASE='random sequences' each_rank fuzz
 sequences tree8 3
 sequences verified 3
 sequences feedback 4

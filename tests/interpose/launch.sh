@@ -3,8 +3,8 @@
 # several modes; TAP. Every launch has a time limit, so that a hang is a failure.
 #
 # Environment: TW_MODES (run only these modes, the others are skipped), TW_RANKS (only these ranks),
-# TW_TIME_LIMIT (seconds per launch), TW_ALL (what .ci/long adds), TW_BRIEF (a third of the cases, on 2 to 4 ranks), and what the programs read (tests/cases.h,
-# tests/interpose/common.h).
+# TW_TIME_LIMIT (seconds per launch), TW_ALL (all runs with all cases; else some, with a third of them), and what the programs
+# read (tests/cases.h, tests/interpose/common.h).
 # shellcheck shell=bash
 : "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}" "${CC:?}"
 programs=$top_builddir/tests/interpose
@@ -101,7 +101,7 @@ mode() {
 wanted() { [ -z "$1" ] || [[ " $1 " == *" $2 "* ]]; }
 
 thinned() { # RANKS
-    if [ -n "${TW_BRIEF-}" ]; then echo 3; elif [ "$1" -le 3 ]; then echo 1; else echo 2; fi
+    if [ -z "${TW_ALL-}" ]; then echo $(($1 > 4 ? 9 : 3)); elif [ "$1" -le 3 ]; then echo 1; else echo 2; fi
 }
 
 # start MODE RANKS PROGRAM [ARG...]: sets nothing, prints to $scratch/out, returns mpirun's status.
@@ -123,7 +123,7 @@ start() {
 # run MODE RANKS PROGRAM: one launch of a program that takes EXPECTATION RANKS, one TAP line.
 run() {
     local name="$3 on $2 ranks, $1" status
-    if ! wanted "${TW_MODES-}" "$1" || ! wanted "${TW_RANKS-${TW_BRIEF:+2 3 4}}" "$2"; then
+    if ! wanted "${TW_MODES-}" "$1" || ! wanted "${TW_RANKS-}" "$2"; then
         skip "$name" "not asked for"
         return
     fi
@@ -139,4 +139,13 @@ run() {
             skip "${name%%: *} on $2 ranks, $1" "${name#*: }"
         done < <(sed -n 's/^# SKIP //p' "$scratch/out")
     fi
+}
+
+# more MODE RANKS PROGRAM: a run with TW_ALL, or of the ranks that TW_RANKS asks for.
+more() { if [ -n "${TW_ALL-}${TW_RANKS-}" ]; then run "$@"; else skip "$3 on $2 ranks, $1" "not asked for"; fi; }
+
+# each_rank PROGRAM: watching and bitpack:2 on 1 to 5 ranks; in a plain run one of them on each number.
+each_rank() {
+    for ranks in 1 4; do run watching $ranks "$1"; more bitpack:2 $ranks "$1"; done
+    for ranks in 2 3 5; do more watching $ranks "$1"; run bitpack:2 $ranks "$1"; done
 }

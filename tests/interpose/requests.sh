@@ -6,10 +6,7 @@
 
 plan 16
 run plain 3 requests
-for ranks in 1 2 3 4 5; do
-    run watching $ranks requests
-    run bitpack:2 $ranks requests
-done
+each_rank requests
 run tree8 2 requests
 run bitpack:3 4 requests
 run verified 3 requests

@@ -6,22 +6,12 @@
 
 plan 25
 run plain 3 wrappers
-for ranks in 1 2 3 4 5; do
-    run watching $ranks wrappers
-    run bitpack:2 $ranks wrappers
+each_rank wrappers
+for each in "tree8 2" "tree8 5" "bitpack:3 2" "onebit 4" "encode 3"; do
+    # shellcheck disable=SC2086  # a mode and ranks
+    more $each wrappers
 done
-for ranks in 2 3 5; do
-    run tree8 $ranks wrappers
+for each in "tree8 3" "bitpack:3 4" "tree8-double 3" "onebit 2" "verified 3" "feedback 2" "rules 3" "encode 2" "fp32 3"; do
+    # shellcheck disable=SC2086
+    run $each wrappers
 done
-for ranks in 2 4; do
-    run bitpack:3 $ranks wrappers
-done
-run tree8-double 3 wrappers
-run onebit 2 wrappers
-run onebit 4 wrappers
-run verified 3 wrappers
-run feedback 2 wrappers
-run rules 3 wrappers
-run encode 2 wrappers
-run encode 3 wrappers
-run fp32 3 wrappers

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# launch.sh PROGRAM [ARG...] - run an MPI test program on 1, 2, 3, 4 and 7 ranks, fewer where that shows
-# no more and TW_ALL is not set, or with TW_BRIEF (TW_RANKS overrides), under a time limit, so that a hang is a failure; prints TAP, one line per rank count, and one for each
-# of the program's own lines "# SKIP what: why". The program
-# gets the number of ranks as last argument and must fail if MPI_COMM_WORLD has another size.
+# launch.sh PROGRAM [ARG...] - run an MPI test program on 1, 2, 3, 4 and 7 ranks, without TW_ALL on fewer where that
+# takes long (TW_RANKS overrides), under a time limit, so that a hang is a failure; prints TAP, one line per
+# rank count, and one for each of the program's own lines "# SKIP what: why". The program gets the number of ranks as
+# last argument and must fail if MPI_COMM_WORLD has another size.
 # TW_LSAN: more options for the leak checker.
 program=$1
 shift
 case ${TW_ALL-}${program##*/} in
-    timeout.mpi | ranks.mpi) ranks="1 2 7" ;;
-    owners.mpi | hybrid_state.mpi) ranks=$([ -n "${TW_BRIEF-}" ] && echo 3 || echo 1 3 7) ;;
-    device.mpi) ranks=$([ -n "${TW_BRIEF-}" ] && echo 4 || echo 1 2 3 4 7) ;;
-    ucx.mpi | threaded.mpi | node.mpi | hierarchical.mpi | disorder.mpi)
-        ranks=$([ -n "${TW_BRIEF-}" ] && echo 2 7 || echo 1 2 3 4 7) ;;
-    *) ranks=$([ -n "${TW_BRIEF-}" ] && echo 1 2 4 7 || echo 1 2 3 4 7) ;;
+    timeout.mpi) ranks="1 7" ;;
+    ranks.mpi) ranks="1 2 7" ;;
+    owners.mpi | hybrid_state.mpi) ranks=3 ;;
+    device.mpi) ranks=4 ;;
+    node.mpi | hierarchical.mpi | disorder.mpi) ranks="2 7" ;;
+    *) ranks="1 2 3 4 7" ;;
 esac
 ranks=${TW_RANKS:-$ranks}
 limit=${TW_TIME_LIMIT:-240}

@@ -12,7 +12,7 @@ threaded
 if "$top_builddir/bin/thinwire" info | grep -q '^endpoints .*ucx'; then
     export TW_LSAN=use_tls=0 # as in ucx.sh
     for program in request fuzz; do
-        THINWIRE_NODE_RANKS=1 THINWIRE_TRANSPORT=ucx launched $program "with a thread, UCX" "2 3"
+        THINWIRE_NODE_RANKS=1 THINWIRE_TRANSPORT=ucx launched $program "with a thread, UCX" 3
     done
 fi
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# ucx.sh - the collectives over the UCX endpoint: the same programs; what does not depend on the number of ranks, on
-# some of them (TW_RANKS overrides).
+# ucx.sh - the collectives over the UCX endpoint: the same programs, without TW_ALL each on one number of ranks (TW_RANKS
+# overrides).
 # UCX chooses its transports itself; only what TCP alone does is asked of TCP. Prints TAP.
 : "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}"
 # Where a communicator is given up UCX stays loaded, and the leak checker crashes in its thread storage.
@@ -32,17 +32,16 @@ export THINWIRE_TRANSPORT=ucx THINWIRE_NODE_RANKS=1 # no values by shared memory
     exit 0
 }
 
-for program in movement reduction; do
-    launched $program "UCX"
-done
-launched request "UCX" "2 3 7"
-launched fuzz "UCX" "2 4"
-for program in independence counters leaving; do
-    launched $program "UCX" "2 7"
-done
-launched timeout "UCX" 3
+launched movement "UCX" 4
+launched reduction "UCX" 3
+launched request "UCX" 7
+launched fuzz "UCX" 4
+launched independence "UCX" 2
+launched counters "UCX" 7
+launched leaving "UCX" 2
+launched timeout "UCX" 2
 if [ "${TW_MPI:?}" = openmpi ]; then
-    UCX_TLS=self,tcp launched leaving "UCX over TCP" "2 7"
+    UCX_TLS=self,tcp launched leaving "UCX over TCP" 7
     UCX_TLS=self,tcp launched fuzz "UCX over TCP" 3
     UCX_TLS=self refused "transports that reach nobody are an error" \
         "THINWIRE_TRANSPORT=ucx: rank [01] cannot be reached by UCX"

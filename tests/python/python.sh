@@ -10,8 +10,7 @@ limit=${TW_TIME_LIMIT:-120}
 library=$top_builddir/lib/libthinwire.so
 family=$([ "$TW_MPI" = openmpi ] && echo 'open mpi' || echo mpich)
 export THINWIRE_LIBRARY=$library PYTHONPATH=$top_srcdir/python PYTHONDONTWRITEBYTECODE=1
-many="1 2 3 4"
-[ -z "${TW_BRIEF-}" ] || many="1 4"
+many=$([ -n "${TW_ALL-}" ] && echo 1 2 3 4 || echo 1 4)
 plan $((22 + 7 * $(wc -w <<<"$many")))
 
 # What is missing for all of it, and for the part with mpi4py.

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # ranks.sh - all that takes device memory, by thinwire's own code for CUDA on the stand-in: 1 to 4 ranks,
-# 1 to 4 devices, other orders of execution each time. With TW_BRIEF not on all of them. What is wrong, or left at the end, is exit status 99.
+# 1 to 4 devices, other orders of execution each time; with TW_ALL on all of them. What is wrong, or left at the end, is
+# exit status 99.
 # shellcheck disable=SC2154  # set by make check
 # shellcheck source=tests/gpu/standin/common.bash
 . "$top_srcdir/tests/gpu/standin/common.bash"
@@ -24,12 +25,12 @@ too_old() { # what starts a device, and what a communicator of its own makes the
         grep 'device 0 has a compute capability below 8.0, which kernels need' "$scratch/out" &&
         ! on 2 1 STANDIN_MAJOR=7 "$here/ranks_on_standin" check quick && clean && grep 'a stream: not supported' "$scratch/out"
 }
-# The same on other ranks: left out where TW_BRIEF is set.
+# The same on other ranks: with TW_ALL.
 longer() { # NAME COMMAND...
-    if [ -z "${TW_BRIEF-}" ]; then
+    if [ -n "${TW_ALL-}" ]; then
         check "$@"
     else
-        skip "$1" "TW_BRIEF is set"
+        skip "$1" "TW_ALL is not set"
     fi
 }
 plan 27
