@@ -37,15 +37,18 @@ near() {
     LC_ALL=C awk -v a="$2" -v b="$3" 'BEGIN { exit !(b > 0 && a > 0.998 * b && a < 1.002 * b) }'
 }
 
-# agree MODEL HOW: recorded on 2 ranks with weights as fp32, scaled to both numbers of ranks.
+# agree MODEL HOW: recorded on 2 ranks with weights as fp32, scaled to both numbers of ranks. Without TW_ALL each two of
+# ranks, codec of weights and of gradients meet once.
 agree() {
-    local model=$1 how=$2 n weights grad counted
+    local model=$1 how=$2 n weights grad counted turn=0
     record 2 "$model" "$how" >"$scratch/bytes" || return 1
     cp "$scratch/job.cfg" "$scratch/two.cfg"
     near "as recorded" "$(predicted "$scratch/two.cfg" 2 --codec fp32)" "$(cat "$scratch/bytes")" || return 1
     for n in 2 4; do
         for weights in fp32 bitpack:2; do
             for grad in fp32 bitpack:2; do
+                turn=$((turn + 1))
+                [ -n "${TW_ALL-}" ] || [[ $turn == [1467] ]] || continue
                 counted=$(record "$n" "$model" "$how" --codec "weight=$weights,grad=$grad") || return 1
                 near "$weights $grad $n" "$(predicted "$scratch/two.cfg" "$n" --codec "$grad" --weights "$weights")" "$counted" &&
                     same "$("$json_query" "$scratch/scale.json" rows.0.weights)" "$weights" &&
