@@ -23,7 +23,9 @@ def numbers(shape, dtype="float32", of=rank, seed=1):
 
 
 def each(dtype, codecs, counts=COUNTS):
-    return [(codec, count, form) for codec in codecs[dtype] for count in counts for form in FORMS]
+    """Without TW_ALL the forms by turns, so that each meets every count."""
+    every = [(codec, count, form) for codec in codecs[dtype] for count in counts for form in FORMS]
+    return [what for i, what in enumerate(every) if "TW_ALL" in os.environ or (i + i // 3) % 3 == 0]
 
 
 def call(comm, form, name, *arguments, **named):
