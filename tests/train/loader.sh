@@ -331,11 +331,12 @@ told() {
     ranks "$n" sh -c '"$@"; echo $? >>"$left"' sh "$program" "$@"
 }
 
-# refuses STATUS PATTERN ARG...: on 3 ranks, and on one.
+# refuses STATUS PATTERN ARG...: on 3 ranks, and with TW_ALL on one.
 refuses() {
     local limit=$soon
     rm -f "$left"
-    refused "$@" && told 1 "${@:3}" && all_left 1 "$1" && one_line "$2"
+    refused "$@" || return 1
+    [ -z "${TW_ALL-}" ] || { told 1 "${@:3}" && all_left 1 "$1" && one_line "$2"; }
 }
 
 # breaks PATTERN ARG...: the rank that meets a broken image tells and ends the job, in which no rank succeeds; alone, and
