@@ -140,8 +140,8 @@ next_best() {
         on 1 1 STANDIN_DRAWN=1 "$program" "${command[@]}" --device 0 --steps 1 --fast && ! grep 'no other algorithm' "$scratch/out"
 }
 plan 19
-check "20 steps of every scheme, 2 ranks, 3 devices" runs 2 3 "every scheme"
-check "and of owners, 3 ranks, 2 devices" runs 3 2 "every owner"
+check "every scheme, 2 ranks, 3 devices" runs 2 3 "every scheme"
+check "and owners, 3 ranks, 2 devices" runs 3 2 "every owner"
 check "codecs, 4 ranks, 4 devices" runs 4 4 "every kind of codec"
 check "checkpoints, 1 rank, 1 device" runs 1 1 "checkpoints go between"
 if [ -n "${TW_ALL:-}" ]; then
