@@ -234,7 +234,8 @@ static void mixed(tw_comm_t *comm, t_shape_t *shape)
     t_job_close(&job);
 }
 
-/* Who is in place is known to that rank alone. */
+/* Who is in place is known to that rank alone. On many ranks, without TW_ALL, each way and kind
+ * with one count, by turns. */
 static void some_ranks_in_place(void)
 {
     static const struct {
@@ -251,6 +252,7 @@ static void some_ranks_in_place(void)
         T_ALLTOALL,       T_ALLTOALLV, T_ALLGATHER,           T_ALLGATHERV,
         T_REDUCE_SCATTER, T_ALLREDUCE, T_REDUCE_SCATTER_BLOCK};
     static const size_t counts[] = {3, 30011};
+    const size_t        step     = t_size > 4 && getenv("TW_ALL") == NULL ? 2 : 1;
 
     for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
         tw_context_t *ctx;
@@ -265,8 +267,9 @@ static void some_ranks_in_place(void)
             for (int r = 0; r < t_size * t_size; r++) {
                 shape.counts[r / t_size][r % t_size] = counts[k % 2];
             }
-            if (shape.algorithm != TW_ALGORITHM_MPI ||
-                (shape.kind < T_ALLREDUCE && shape.kind != T_ALLTOALLV)) {
+            if ((w + k / 2 + k) % step == 0 &&
+                (shape.algorithm != TW_ALGORITHM_MPI ||
+                 (shape.kind < T_ALLREDUCE && shape.kind != T_ALLTOALLV))) {
                 mixed(comm, &shape);
             }
         }

@@ -20,8 +20,11 @@ static const size_t counts[] = {0, 1, 2, 7, 13, 14, 15, 511, 512, 2047, 2048, 20
 
 #define COUNTS (sizeof(counts) / sizeof(counts[0]))
 
+/* On many ranks, without TW_ALL, each count with one spec, by turns. */
 static void every_kind(tw_comm_t *comm)
 {
+    const size_t step = t_size > 4 && getenv("TW_ALL") == NULL ? 3 : 1;
+
     for (int k = 0; k < T_OPS; k++) {
         for (size_t i = 0; i < COUNTS * SPECS; i++) {
             t_shape_t shape = {.kind      = (t_op_t)k,
@@ -36,6 +39,9 @@ static void every_kind(tw_comm_t *comm)
             if (i % 5 == 4) { /* doubles as they are */
                 shape.dtype = TW_F64;
                 shape.spec  = "bitpack:8";
+            }
+            if ((i + i / SPECS + (size_t)k) % step != 0) {
+                continue;
             }
             for (int s = 0; s < t_size; s++) {
                 for (int r = 0; r < t_size; r++) {
