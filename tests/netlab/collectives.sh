@@ -36,9 +36,10 @@ exact() {
 }
 
 bench() {
-    local operation
+    local operation max=256k sizes=1
+    [ -z "${TW_ALL-}" ] || max=1M sizes=2
     for operation in allreduce bcast alltoall; do
-        hosts 4 "$thinwire" bench $operation --codec fp32,tree8 --min 256k --max 1M --json "$scratch/rows" && exact 4 ||
+        hosts 4 "$thinwire" bench $operation --codec fp32,tree8 --min 256k --max $max --json "$scratch/rows" && exact $((2 * sizes)) ||
             return 1
     done
 }

@@ -86,6 +86,6 @@ gives_up() {
     begin -x THINWIRE_TIMEOUT=0.3 "$@" && "$netlab" cut $cut && ended 0 40 && [ "$status" -ne 0 ] &&
         [ "$status" -ne 124 ] && grep '^thinwire: .*\(: nothing moved for 0.3 s, waiting for rank\|did not end within 3 s\)' "$scratch/out"
 }
-check "thinwire bench with a host that is cut off" gives_up '^codec ' "$thinwire" bench alltoall --codec fp32 --min 4k --max 64M
+check "thinwire bench with a host that is cut off" gives_up '^codec ' "$thinwire" bench alltoall --codec fp32 --min 4k --max 16M
 check "thinwire-train with a host that is cut off" gives_up 'ranks, batch' "$top_builddir/bin/thinwire-train" --data digits \
     --codec mpi --epochs 1000

@@ -56,7 +56,7 @@ bytes_are_saved() {
     local -x THINWIRE_NODE_RANKS=1 # as between nodes: fp32 sends nothing within one
     for codec in fp32 tree8 onebit mpi; do
         # shellcheck disable=SC2086
-        train 4 $few --codec $codec --epochs 1 --json "$scratch/$codec.json" || return 1
+        train 4 $few --codec $codec --steps 2 --json "$scratch/$codec.json" || return 1
     done
     awk -v plain="$(value bytes_sent_per_step "$scratch/fp32.json")" \
         -v tree="$(value bytes_sent_per_step "$scratch/tree8.json")" \
@@ -183,7 +183,7 @@ linear_stays_below() {
     within "$(value test_error_min "$scratch/linear.json")" 0.08 0.14
 }
 network_passes() {
-    train 2 --data digits --epochs 4 --json "$scratch/network.json" || return 1
+    train 2 --data digits --epochs 3 --json "$scratch/network.json" || return 1
     within "$(value test_error "$scratch/network.json")" 0 0.03
 }
 
