@@ -328,7 +328,8 @@ grown() { # CALL: of the last launch; sets `growth`
     [ -n "$growth" ]
 }
 small_memory() {
-    local growth plain call half=$((2097152 ${TW_ALL:+* 4}))
+    local growth plain call half=2097152
+    [ -z "${TW_ALL-}" ] || half=8388608
     for call in allreduce,$((2 * half)) alltoall,$half bcast,$((2 * half)) allgather,$half; do
         ranks 2 "$policy" memory $call >/dev/null && grown || return 1
         plain=$growth

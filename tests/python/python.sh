@@ -10,8 +10,9 @@ limit=${TW_TIME_LIMIT:-120}
 library=$top_builddir/lib/libthinwire.so
 family=$([ "$TW_MPI" = openmpi ] && echo 'open mpi' || echo mpich)
 export THINWIRE_LIBRARY=$library PYTHONPATH=$top_srcdir/python PYTHONDONTWRITEBYTECODE=1
-many=$([ -n "${TW_ALL-}" ] && echo 1 2 3 4 || echo 1 4)
-plan $((21 + ${TW_ALL:+1 +} 7 * $(wc -w <<<"$many")))
+many="1 4" shown=3
+[ -z "${TW_ALL-}" ] || many="1 2 3 4" shown="1 3"
+plan $((20 + $(wc -w <<<"$shown") + 7 * $(wc -w <<<"$many")))
 
 # What is missing for all of it, and for the part with mpi4py.
 missing=
@@ -117,7 +118,7 @@ snippets() { # what docs/python.md and README.md show, each by itself in a folde
         (cd "$scratch/snippets" && ranks "$1" "$python" -m mpi4py "$number.py") || { echo "snippet $number"; return 1; }
     done
 }
-for n in ${TW_ALL:+1} 3; do
+for n in $shown; do
     test_with "$without_mpi4py" "what docs/python.md and README.md show, on $n ranks" snippets $n
 done
 
