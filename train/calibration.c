@@ -54,7 +54,8 @@ static size_t longest(const tw_params_t *params)
     return most;
 }
 
-static int check(const tw_calibration_config_t *config, size_t groups, tw_problem_t *problem)
+static int calibration_check(const tw_calibration_config_t *config, size_t groups,
+                             tw_problem_t *problem)
 {
     if (!config->codecs->weight.plain) {
         return tw_problem_set(problem,
@@ -74,7 +75,7 @@ int tw_calibration_create(tw_calibration_t **calibration_p, const tw_calibration
     const size_t      groups = count_groups(config);
     tw_calibration_t *c;
 
-    if (check(config, groups, problem) != 0) {
+    if (calibration_check(config, groups, problem) != 0) {
         return -1;
     }
     c = calloc(1, sizeof(*c));

@@ -131,7 +131,7 @@ static int describe(const tw_train_options_t *options, int rank, tw_problem_t *p
     return tw_agree(MPI_COMM_WORLD, problem) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-static int run(int argc, char **argv)
+static int main_run(int argc, char **argv)
 {
     tw_train_options_t options;
     tw_problem_t       problem = {0};
@@ -178,7 +178,7 @@ int main(int argc, char **argv)
         return tw_pack_command(argc - 1, argv + 1);
     }
     MPI_Init_thread(&argc, &argv, level_wanted(MPI_THREAD_FUNNELED), &provided);
-    code = run(argc, argv);
+    code = main_run(argc, argv);
 #ifdef __SANITIZE_ADDRESS__
     __lsan_do_leak_check(); /* before the MPI library unloads what its stacks point into */
 #endif

@@ -76,8 +76,8 @@ static int is_of(tw_shape_t want, tw_shape_t is)
     return is.c == want.c && is.h == want.h && is.w == want.w;
 }
 
-static int check(const tw_network_layer_t *layer, const tw_tensor_t *x1, const tw_tensor_t *x2,
-                 tw_problem_t *problem)
+static int layers_check(const tw_network_layer_t *layer, const tw_tensor_t *x1,
+                        const tw_tensor_t *x2, tw_problem_t *problem)
 {
     const tw_layer_row_t *row  = &rows[layer->kind];
     const tw_shape_t      want = x2 != NULL ? layer->out : layer->in, is = x1->shape;
@@ -113,7 +113,7 @@ int tw_graph_layer(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_par
         return tw_problem_set(problem, "layer %s: %s is unsupported by %s", layer->name,
                               tw_kind_name(layer->kind), graph->backend->name);
     }
-    if (check(layer, x1, x2, problem) != 0) {
+    if (layers_check(layer, x1, x2, problem) != 0) {
         return -1;
     }
     op = tw_op_create(graph, class, x1, x2, problem);

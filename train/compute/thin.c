@@ -175,7 +175,8 @@ static void forward_one(float *y, size_t stride, const float *w, const float *x,
     forward_rows(y, stride, w, x, in, n, 1);
 }
 
-static void forward(float *y, const float *w, const float *x, size_t units, size_t in, size_t n)
+static void thin_forward(float *y, const float *w, const float *x, size_t units, size_t in,
+                         size_t n)
 {
     for (size_t j = 0; j < n; j += TW_EXAMPLES) {
         const size_t m = n - j < TW_EXAMPLES ? n - j : TW_EXAMPLES;
@@ -292,8 +293,8 @@ static void backward_single(float *e, const float *w, const float *d, size_t uni
     }
 }
 
-static void backward(float *e, const float *w, const float *d, size_t units, size_t in, size_t n,
-                     size_t from, size_t to)
+static void thin_backward(float *e, const float *w, const float *d, size_t units, size_t in,
+                          size_t n, size_t from, size_t to)
 {
     size_t u = 0;
 
@@ -390,4 +391,4 @@ static void gradient(float *g, const float *d, const float *x, size_t units, siz
 }
 
 const tw_thin_t TW_NAME(TW_KERNELS) = {
-    .most = TW_MOST, .forward = forward, .backward = backward, .gradient = gradient};
+    .most = TW_MOST, .forward = thin_forward, .backward = thin_backward, .gradient = gradient};

@@ -15,7 +15,7 @@
 /* Factors 1 + e^-|z| are at most 2: so many of them cannot overflow a double. */
 #define TW_FACTORS 512u
 
-static void activate(float *restrict y, float b, size_t n, tw_activation_t activation)
+static void units_activate(float *restrict y, float b, size_t n, tw_activation_t activation)
 {
     if (activation == TW_LOGISTIC) {
 #pragma omp simd
@@ -53,11 +53,11 @@ static void mask_unit(float *restrict y, size_t n, const tw_masks_t *masks, uint
     }
 }
 
-static void forward(float *y, const float *bias, size_t units, size_t n, tw_activation_t activation,
-                    const tw_masks_t *masks, size_t first)
+static void units_forward(float *y, const float *bias, size_t units, size_t n,
+                          tw_activation_t activation, const tw_masks_t *masks, size_t first)
 {
     for (size_t u = 0; u < units; u++) {
-        activate(y + u * n, bias == NULL ? 0.0f : bias[u], n, activation);
+        units_activate(y + u * n, bias == NULL ? 0.0f : bias[u], n, activation);
         if (masks != NULL) {
             mask_unit(y + u * n, n, masks, (uint32_t)(first + u));
         }
@@ -71,8 +71,8 @@ static void mask(float *y, size_t units, size_t n, const tw_masks_t *masks, size
     }
 }
 
-static void backward(float *restrict d, const float *restrict y, size_t units, size_t n,
-                     tw_activation_t activation, float scale)
+static void units_backward(float *restrict d, const float *restrict y, size_t units, size_t n,
+                           tw_activation_t activation, float scale)
 {
     const size_t count = units * n;
 
@@ -226,9 +226,9 @@ static void logistic_loss(float *z, double *loss, size_t units, size_t n, float 
 }
 
 const tw_unit_loops_t TW_NAME(TW_KERNELS) = {
-    .forward       = forward,
+    .forward       = units_forward,
     .mask          = mask,
-    .backward      = backward,
+    .backward      = units_backward,
     .sums          = sums,
     .drop          = drop,
     .top           = top,

@@ -144,7 +144,7 @@ static int learn(tw_learning_t *learning, tw_problem_t *problem)
 /* ---- lists --------------------------------------------------------------------------------- */
 
 /* The operation of a list that learns; NULL: none does. */
-static const tw_transform_t *find(const tw_transforms_t *list, size_t *k)
+static const tw_transform_t *learning_find(const tw_transforms_t *list, size_t *k)
 {
     for (*k = 0; *k < list->n; (*k)++) {
         const tw_transform_t *op = &list->op[*k];
@@ -206,7 +206,7 @@ int tw_learning_run(tw_feed_t *feed, const tw_compute_kernels_t *kernels, uint64
     for (tw_subset_t part = 0; part < TW_SUBSETS && status == 0; part++) {
         const tw_transforms_t *list = tw_feed_list(feed, part);
         size_t                 k;
-        const tw_transform_t  *op = find(list, &k);
+        const tw_transform_t  *op = learning_find(list, &k);
 
         if (op == NULL) {
             continue;

@@ -136,7 +136,7 @@ static int transfer_index(const tw_train_options_t *o, int least, int all)
 }
 
 /* By hand, or the first of a search, or an earlier one's result. */
-static int begin(tw_tuning_t *tuning, int threads_most, tw_problem_t *problem)
+static int tuning_begin(tw_tuning_t *tuning, int threads_most, tw_problem_t *problem)
 {
     const tw_tuning_config_t *c       = &tuning->config;
     const tw_train_options_t *o       = c->options;
@@ -228,7 +228,7 @@ int tw_tuning_create(tw_tuning_t **tuning_p, const tw_tuning_config_t *config,
     if (tuning != NULL) {
         tuning->config = *config;
         MPI_Comm_rank(config->comm, &tuning->rank);
-        begin(tuning, threads_most, problem);
+        tuning_begin(tuning, threads_most, problem);
     } else {
         tw_problem_set(problem, "out of memory");
     }

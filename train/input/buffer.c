@@ -15,7 +15,7 @@ static void *allocate(const tw_buffer_t *buffer, size_t bytes)
                                   : aligned_alloc(ALIGNMENT, bytes);
 }
 
-static void release(const tw_buffer_t *buffer)
+static void buffer_release(const tw_buffer_t *buffer)
 {
     if (buffer->memory == NULL) {
         free(buffer->bytes);
@@ -36,7 +36,7 @@ void *tw_buffer_need(tw_buffer_t *buffer, size_t n)
     if (room < n || (more = allocate(buffer, room)) == NULL) {
         return NULL;
     }
-    release(buffer);
+    buffer_release(buffer);
     buffer->bytes = more;
     buffer->room  = room - ALIGNMENT;
     buffer->grown++;
@@ -45,6 +45,6 @@ void *tw_buffer_need(tw_buffer_t *buffer, size_t n)
 
 void tw_buffer_destroy(tw_buffer_t *buffer)
 {
-    release(buffer);
+    buffer_release(buffer);
     *buffer = (tw_buffer_t){.bytes = NULL};
 }

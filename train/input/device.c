@@ -15,8 +15,8 @@ static int move(const tw_input_device_t *device, tw_staging_t *staging, tw_image
 }
 
 /* The first image that fails speaks for the batch. */
-static int run(const tw_input_device_t *device, const tw_input_batch_t *batch,
-               tw_problem_t *problem)
+static int device_run(const tw_input_device_t *device, const tw_input_batch_t *batch,
+                      tw_problem_t *problem)
 {
     (void)device;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(batch->threads) if (batch->threads > 1)
@@ -35,4 +35,4 @@ static int run(const tw_input_device_t *device, const tw_input_batch_t *batch,
     return problem->set ? -1 : 0;
 }
 
-const tw_input_device_t tw_input_host = {.name = "host", .move = move, .run = run};
+const tw_input_device_t tw_input_host = {.name = "host", .move = move, .run = device_run};

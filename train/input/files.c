@@ -289,7 +289,7 @@ static const char *unfit(int fd, const tw_file_row_t *row)
 }
 
 /* Read n bytes; what is wrong, NULL for nothing. */
-static const char *take(int fd, uint8_t *bytes, size_t n)
+static const char *files_take(int fd, uint8_t *bytes, size_t n)
 {
     while (n > 0) {
         const ssize_t got = read(fd, bytes, n);
@@ -323,7 +323,7 @@ int tw_files_read(const tw_source_t *source, tw_subset_t part, uint32_t index,
         machine = 1;
     }
     if (why == NULL) {
-        why = take(fd, bytes, row->bytes);
+        why = files_take(fd, bytes, row->bytes);
     }
     if (fd >= 0) {
         close(fd);

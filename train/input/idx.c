@@ -50,7 +50,7 @@ static int open_either(tw_idx_t *idx, tw_problem_t *problem)
 }
 
 /* Read exactly n bytes. */
-static int take(tw_idx_t *idx, void *bytes, size_t n, tw_problem_t *problem)
+static int idx_take(tw_idx_t *idx, void *bytes, size_t n, tw_problem_t *problem)
 {
     int         got = gzread(idx->file, bytes, (unsigned)n), code;
     const char *why;
@@ -70,7 +70,7 @@ static int read_header(tw_idx_t *idx, unsigned dimensions, tw_problem_t *problem
 {
     unsigned char bytes[16];
 
-    if (take(idx, bytes, 4 + 4 * dimensions, problem) != 0) {
+    if (idx_take(idx, bytes, 4 + 4 * dimensions, problem) != 0) {
         return -1;
     }
     if (bytes[0] != 0 || bytes[1] != 0 || bytes[2] != 8 || bytes[3] != dimensions) {
@@ -109,7 +109,7 @@ static int read_body(tw_idx_t *idx, size_t n, uint8_t **bytes_p, tw_problem_t *p
         bytes = more;
         for (size_t part; have < room; have += part) {
             part = room - have < ((size_t)1 << 20) ? room - have : (size_t)1 << 20;
-            if (take(idx, bytes + have, part, problem) != 0) {
+            if (idx_take(idx, bytes + have, part, problem) != 0) {
                 goto err;
             }
         }

@@ -247,8 +247,8 @@ static void let_go(tw_lmdb_t *db)
 }
 
 /* What is wrong with a record, NULL for nothing. */
-static const char *take(const tw_source_t *source, const uint8_t *value, size_t n, uint16_t label,
-                        tw_image_record_t *record)
+static const char *lmdb_take(const tw_source_t *source, const uint8_t *value, size_t n,
+                             uint16_t label, tw_image_record_t *record)
 {
     tw_image_record_t is;
     uint16_t          its_label;
@@ -291,7 +291,7 @@ static int read_image(const tw_source_t *source, tw_subset_t part, uint32_t inde
         count(db, value, n);
     }
     ask_for(db, value, n);
-    why = take(source, value, n, source->part[part].labels[index], record);
+    why = lmdb_take(source, value, n, source->part[part].labels[index], record);
     return why == NULL ? 0 : broken(source, part, index, why, problem);
 }
 

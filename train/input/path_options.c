@@ -11,7 +11,7 @@
 #include "train/input/path_options.h"
 
 /* The option that at begins with, or NULL. */
-static tw_path_option_t *find(const char *at, tw_path_option_t *option, size_t options)
+static tw_path_option_t *path_options_find(const char *at, tw_path_option_t *option, size_t options)
 {
     for (size_t k = 0; k < options; k++) {
         if (strncmp(at, option[k].name, strlen(option[k].name)) == 0) {
@@ -31,7 +31,7 @@ char *tw_path_options(const char *spec, const char *arguments, const char *accep
         return NULL;
     }
     for (char *at = strchr(path, ','); at != NULL; at = strchr(at + 1, ',')) {
-        tw_path_option_t *o = find(at + 1, option, options);
+        tw_path_option_t *o = path_options_find(at + 1, option, options);
 
         if (o != NULL) {
             *at     = '\0';

@@ -69,7 +69,7 @@ int tw_pipeline_create(tw_pipeline_t **pipeline_p, const tw_pipeline_config_t *c
     return 0;
 }
 
-static void release(const tw_input_device_t *device, tw_staging_t *staging)
+static void pipeline_release(const tw_input_device_t *device, tw_staging_t *staging)
 {
     if (device->release != NULL) {
         device->release(device, staging);
@@ -89,7 +89,7 @@ void tw_pipeline_destroy(tw_pipeline_t *p)
     free(p->computing);
     for (int k = 0; k < TW_PIPELINE_DEPTH; k++) {
         for (size_t i = 0; p->slot[k].row != NULL && i < p->config.rows; i++) {
-            release(p->config.device, &p->slot[k].row[i].staging);
+            pipeline_release(p->config.device, &p->slot[k].row[i].staging);
         }
         free(p->slot[k].row);
         tw_broken_destroy(&p->slot[k].broken);
@@ -162,7 +162,7 @@ static void wait_for(tw_pipeline_t *p, tw_pipeline_slot_t *slot)
 }
 
 /* What is left to do, for all images of the batch together, by the device. */
-static void run(tw_pipeline_t *p, tw_pipeline_slot_t *slot, float *out)
+static void pipeline_run(tw_pipeline_t *p, tw_pipeline_slot_t *slot, float *out)
 {
     const tw_prepare_t     how     = tw_pipeline_preparing(p, slot);
     const double           start   = now();
@@ -191,7 +191,7 @@ int tw_pipeline_take(tw_pipeline_t *p, float *out, tw_problem_t *problem)
 
     wait_for(p, slot);
     if (out != NULL && atomic_load(&slot->failed) == 0) {
-        run(p, slot, out);
+        pipeline_run(p, slot, out);
     }
     p->taken++;
     if (out == NULL) {

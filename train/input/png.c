@@ -105,7 +105,7 @@ static void read_bytes(png_structp png, png_bytep to, size_t n)
 
 /* Up to the first pixels, which will come as 8 bits of grey or of red, green, blue.
  * @return the number of passes. */
-static int begin(png_structp png, png_infop info, tw_png_job_t *job)
+static int png_begin(png_structp png, png_infop info, tw_png_job_t *job)
 {
     int passes;
 
@@ -154,7 +154,7 @@ static void pass_rows(png_structp png, tw_png_job_t *job, uint8_t *kept, size_t 
 
 static void read_rows(png_structp png, png_infop info, tw_png_job_t *job)
 {
-    const int    passes      = begin(png, info, job);
+    const int    passes      = png_begin(png, info, job);
     const int    pixel_bytes = png_get_channels(png, info);
     const size_t length      = png_get_rowbytes(png, info);
     const size_t kept_rows   = passes == 1 ? 1 : job->sink->stored.h;

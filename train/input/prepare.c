@@ -157,8 +157,8 @@ static uint32_t next_of_class(const tw_source_part_t *part, uint32_t index)
 }
 
 /* Run operations first .. end - 1; what goes wrong names the image. */
-static int run(const tw_prepare_t *how, size_t first, size_t end, tw_prepared_t *prepared,
-               tw_thread_state_t *state, tw_buffer_t *out, tw_problem_t *problem)
+static int prepare_run(const tw_prepare_t *how, size_t first, size_t end, tw_prepared_t *prepared,
+                       tw_thread_state_t *state, tw_buffer_t *out, tw_problem_t *problem)
 {
     tw_problem_t inner = {0};
     char         name[300];
@@ -174,8 +174,8 @@ static int run(const tw_prepare_t *how, size_t first, size_t end, tw_prepared_t 
 
 /* From prepared->index or one that takes its place to what `end` operations make of it. `failed`:
  * that one is broken already. */
-static int make(const tw_prepare_t *how, tw_prepared_t *prepared, size_t end, int failed,
-                tw_thread_state_t *state, tw_buffer_t *out, tw_problem_t *problem)
+static int prepare_make(const tw_prepare_t *how, tw_prepared_t *prepared, size_t end, int failed,
+                        tw_thread_state_t *state, tw_buffer_t *out, tw_problem_t *problem)
 {
     const uint32_t first = prepared->index;
     tw_problem_t   inner = {0};
@@ -183,7 +183,7 @@ static int make(const tw_prepare_t *how, tw_prepared_t *prepared, size_t end, in
 
     for (;;) {
         if (!failed && read_image(how, prepared, state, &inner) == 0 &&
-            run(how, 0, end, prepared, state, out, &inner) == 0) {
+            prepare_run(how, 0, end, prepared, state, out, &inner) == 0) {
             return 0;
         }
         if (!failed && (how->broken == NULL || inner.machine)) {
@@ -205,7 +205,7 @@ static int make(const tw_prepare_t *how, tw_prepared_t *prepared, size_t end, in
 int tw_prepare_begin(const tw_prepare_t *how, tw_prepared_t *prepared, size_t transfer,
                      tw_thread_state_t *state, tw_buffer_t *out, tw_problem_t *problem)
 {
-    return make(how, prepared, transfer, 0, state, out, problem);
+    return prepare_make(how, prepared, transfer, 0, state, out, problem);
 }
 
 int tw_prepare_end(const tw_prepare_t *how, tw_prepared_t *prepared, size_t transfer,
@@ -213,12 +213,12 @@ int tw_prepare_end(const tw_prepare_t *how, tw_prepared_t *prepared, size_t tran
 {
     tw_problem_t inner = {0};
 
-    if (run(how, transfer, how->list->n, prepared, state, NULL, &inner) != 0) {
+    if (prepare_run(how, transfer, how->list->n, prepared, state, NULL, &inner) != 0) {
         if (how->broken == NULL || inner.machine) {
             *problem = inner;
             return -1;
         }
-        if (make(how, prepared, how->list->n, 1, state, NULL, problem) != 0) {
+        if (prepare_make(how, prepared, how->list->n, 1, state, NULL, problem) != 0) {
             return -1;
         }
     }

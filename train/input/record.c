@@ -24,7 +24,7 @@ static void put(uint8_t *at, uint64_t value, int bytes)
     }
 }
 
-static uint64_t take(const uint8_t *at, int bytes)
+static uint64_t record_take(const uint8_t *at, int bytes)
 {
     uint64_t value = 0;
 
@@ -43,7 +43,7 @@ static void put_shape(uint8_t *at, tw_shape_t shape)
 
 static tw_shape_t take_shape(const uint8_t *at)
 {
-    return (tw_shape_t){take(at, 4), take(at + 4, 4), take(at + 8, 4)};
+    return (tw_shape_t){record_take(at, 4), record_take(at + 4, 4), record_take(at + 8, 4)};
 }
 
 static int is_empty(tw_shape_t shape)
@@ -106,7 +106,7 @@ const char *tw_stored_take(const void *bytes, size_t n, tw_image_record_t *recor
         return "it is of a kind or version that this version does not know";
     }
     shape = take_shape(at + 8);
-    count = take(at + 20, 4);
+    count = record_take(at + 20, 4);
     if (count != n - TW_STORED_RECORD) {
         return "it is shorter or longer than it says";
     }
@@ -118,7 +118,7 @@ const char *tw_stored_take(const void *bytes, size_t n, tw_image_record_t *recor
                                    .shape = shape,
                                    .bytes = at + TW_STORED_RECORD,
                                    .n     = (size_t)count};
-    *label_p = (uint16_t)take(at + 6, 2);
+    *label_p = (uint16_t)record_take(at + 6, 2);
     return NULL;
 }
 
@@ -198,22 +198,22 @@ static int labels_fit(const tw_stored_t *stored, tw_subset_t part)
 /* The fields of fixed size; whether each by itself is possible. */
 static int take_fields(const uint8_t *at, tw_stored_t *stored)
 {
-    const uint64_t train = take(at + 16, 8), test = take(at + 24, 8);
+    const uint64_t train = record_take(at + 16, 8), test = record_take(at + 24, 8);
 
-    *stored = (tw_stored_t){.classes  = take(at + 12, 4),
+    *stored = (tw_stored_t){.classes  = record_take(at + 12, 4),
                             .n        = {(size_t)train, (size_t)test},
                             .shape    = take_shape(at + 32),
-                            .resize   = take(at + 44, 4),
-                            .quality  = (unsigned)take(at + 48, 4),
-                            .note_n   = take(at + 52, 4),
-                            .names_n  = take(at + 56, 4),
-                            .manifest = take(at + 64, 8),
-                            .bytes    = take(at + 72, 8)};
+                            .resize   = record_take(at + 44, 4),
+                            .quality  = (unsigned)record_take(at + 48, 4),
+                            .note_n   = record_take(at + 52, 4),
+                            .names_n  = record_take(at + 56, 4),
+                            .manifest = record_take(at + 64, 8),
+                            .bytes    = record_take(at + 72, 8)};
     return stored->classes >= 1 && stored->classes <= TW_SOURCE_CLASSES_MAX && train >= 1 &&
            train <= TW_SOURCE_IMAGES_MAX && test >= 1 && test <= TW_SOURCE_IMAGES_MAX &&
            (is_empty(stored->shape) || is_open(stored->shape) || values_of(stored->shape) > 0) &&
-           stored->quality <= 100 && take(at + 60, 4) == 0 && stored->note_n <= TW_STORED_TEXT &&
-           stored->names_n <= TW_STORED_TEXT;
+           stored->quality <= 100 && record_take(at + 60, 4) == 0 &&
+           stored->note_n <= TW_STORED_TEXT && stored->names_n <= TW_STORED_TEXT;
 }
 
 const char *tw_stored_take_header(const void *bytes, size_t n, tw_stored_t *stored)
@@ -224,7 +224,7 @@ const char *tw_stored_take_header(const void *bytes, size_t n, tw_stored_t *stor
     if (n < TW_STORED_HEADER || memcmp(at, header_magic, sizeof(header_magic)) != 0) {
         return "it is none of thinwire-train";
     }
-    if (take(at + 8, 4) != FORMAT) {
+    if (record_take(at + 8, 4) != FORMAT) {
         return "it is of a version that this version does not know";
     }
     if (!take_fields(at, &is) || tw_stored_header_size(&is) != n) {

@@ -11,7 +11,8 @@
 #include "train/input/readers.h"
 
 /* The option that at names, or NULL. */
-static const tw_data_option_t *find(const char *at, const tw_data_option_t *option, size_t options)
+static const tw_data_option_t *spec_find(const char *at, const tw_data_option_t *option,
+                                         size_t options)
 {
     for (size_t k = 0; k < options; k++) {
         if (strncmp(at, option[k].name, strlen(option[k].name)) == 0) {
@@ -25,7 +26,7 @@ int tw_data_options(const char *spec, const char *at, const char *accepted,
                     const tw_data_option_t *option, size_t options, tw_problem_t *problem)
 {
     while (*at != '\0') {
-        const tw_data_option_t *o      = find(at, option, options);
+        const tw_data_option_t *o      = spec_find(at, option, options);
         const char             *number = o == NULL ? at : at + strlen(o->name);
         char                   *end;
         uint64_t                value;

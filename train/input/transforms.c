@@ -25,7 +25,7 @@ const tw_transform_ops_t *tw_transform_kind(size_t k)
 
 /* ---- the text ------------------------------------------------------------------------------ */
 
-static const tw_transform_ops_t *find(const char *word, size_t length)
+static const tw_transform_ops_t *transforms_find(const char *word, size_t length)
 {
     for (size_t k = 0; k < KINDS; k++) {
         if (strlen(kinds[k]->name) == length && strncmp(kinds[k]->name, word, length) == 0) {
@@ -58,7 +58,7 @@ static int append(tw_transforms_t *list, const char *word, size_t at, tw_image_f
                   const char *what, tw_problem_t *problem)
 {
     const size_t              length = strcspn(word, ":");
-    const tw_transform_ops_t *ops    = find(word, length);
+    const tw_transform_ops_t *ops    = transforms_find(word, length);
     tw_transform_t           *op     = &list->op[list->n];
     tw_problem_t              inner  = {0};
 
@@ -91,7 +91,7 @@ static int append(tw_transforms_t *list, const char *word, size_t at, tw_image_f
 
 static int is_decode(const char *word)
 {
-    return word != NULL && find(word, strcspn(word, ":")) == &tw_transform_decode;
+    return word != NULL && transforms_find(word, strcspn(word, ":")) == &tw_transform_decode;
 }
 
 static int append_all(tw_transforms_t *list, char *words, tw_image_form_t *form, const char *what,
@@ -172,7 +172,7 @@ void tw_transforms_for_tests(const tw_transforms_t *list, char *text, size_t siz
     text[0] = '\0';
     for (char *word = strtok_r(words, " \t\n", &rest); word != NULL && used < size;
          word       = strtok_r(NULL, " \t\n", &rest)) {
-        const tw_transform_ops_t *ops = find(word, strcspn(word, ":"));
+        const tw_transform_ops_t *ops = transforms_find(word, strcspn(word, ":"));
 
         if (ops->in_tests != NULL) {
             ops->in_tests(word, other, sizeof(other));
@@ -191,8 +191,8 @@ static tw_region_t whole(tw_shape_t shape)
 }
 
 /* Sizes and drawn numbers forward, then what is needed backward. */
-static int plan(const tw_transforms_t *list, tw_planned_t *planned, tw_work_t *work,
-                tw_problem_t *problem)
+static int transforms_plan(const tw_transforms_t *list, tw_planned_t *planned, tw_work_t *work,
+                           tw_problem_t *problem)
 {
     tw_transform_step_t *step  = planned->step;
     tw_shape_t           shape = planned->image.shape;
@@ -252,7 +252,7 @@ static int run_together(const tw_transform_t *op, const tw_transform_step_t *ste
 int tw_transforms_run(const tw_transforms_t *list, size_t first, size_t end, tw_planned_t *planned,
                       tw_work_t *work, tw_buffer_t *out, tw_problem_t *problem)
 {
-    if (!planned->ready && plan(list, planned, work, problem) != 0) {
+    if (!planned->ready && transforms_plan(list, planned, work, problem) != 0) {
         return -1;
     }
     for (size_t k = first; k < end; k++) {

@@ -13,7 +13,7 @@
 
 /* a * b elements of that size in the backend's memory; NULL if the product overflows too. At least
  * one element, so that NULL is always a failure. */
-static void *take(tw_head_t *head, size_t a, size_t b, size_t size)
+static void *head_take(tw_head_t *head, size_t a, size_t b, size_t size)
 {
     size_t n, bytes;
     void  *data;
@@ -32,14 +32,14 @@ static int take_layer(tw_head_t *head, size_t l, size_t rows)
     tw_head_layer_t *layer = &head->layer[l];
     const int        inner = l + 1 < head->layers;
 
-    layer->y    = take(head, layer->units, head->rows_max, sizeof(float));
+    layer->y    = head_take(head, layer->units, head->rows_max, sizeof(float));
     layer->all  = layer->y;
     layer->rows = NULL;
     if (inner && head->comm != NULL) {
-        layer->all = take(head, layer->units_all, head->rows_max, sizeof(float));
+        layer->all = head_take(head, layer->units_all, head->rows_max, sizeof(float));
     }
     if (inner) {
-        layer->rows = take(head, layer->units_all, rows, sizeof(float));
+        layer->rows = head_take(head, layer->units_all, rows, sizeof(float));
     }
     return layer->y == NULL || layer->all == NULL || (inner && layer->rows == NULL) ? -1 : 0;
 }
@@ -64,13 +64,13 @@ static int take_loss(tw_head_t *head)
 {
     const size_t n = head->rows_max;
 
-    head->loss.label = take(head, n, 1, sizeof(float));
-    head->loss.mine  = take(head, n, TW_TOPS + 1, sizeof(float));
-    head->loss.loss  = take(head, n, 1, sizeof(double));
-    head->all        = take(head, n, (TW_TOPS + 1) * (size_t)head->ranks, sizeof(float));
-    head->labels     = take(head, n, 1, sizeof(uint32_t));
-    head->examples   = take(head, n, 1, sizeof(uint64_t));
-    head->sums       = take(head, 1, 1, sizeof(tw_dense_sums_t));
+    head->loss.label = head_take(head, n, 1, sizeof(float));
+    head->loss.mine  = head_take(head, n, TW_TOPS + 1, sizeof(float));
+    head->loss.loss  = head_take(head, n, 1, sizeof(double));
+    head->all        = head_take(head, n, (TW_TOPS + 1) * (size_t)head->ranks, sizeof(float));
+    head->labels     = head_take(head, n, 1, sizeof(uint32_t));
+    head->examples   = head_take(head, n, 1, sizeof(uint64_t));
+    head->sums       = head_take(head, 1, 1, sizeof(tw_dense_sums_t));
     return head->loss.label == NULL || head->loss.mine == NULL || head->loss.loss == NULL ||
                    head->all == NULL || head->labels == NULL || head->examples == NULL ||
                    head->sums == NULL
@@ -87,11 +87,11 @@ static int take_work(tw_head_t *head)
     if (take_layers(head, rows, &units, &all) != 0) {
         return -1;
     }
-    head->x           = head->drops > 0 ? take(head, n, head->features, sizeof(float)) : NULL;
-    head->gradient[0] = take(head, units, n, sizeof(float));
-    head->gradient[1] = take(head, units, n, sizeof(float));
-    head->sum         = head->comm != NULL ? take(head, all, n, sizeof(float)) : NULL;
-    head->sum_rows    = take(head, all, rows, sizeof(float));
+    head->x           = head->drops > 0 ? head_take(head, n, head->features, sizeof(float)) : NULL;
+    head->gradient[0] = head_take(head, units, n, sizeof(float));
+    head->gradient[1] = head_take(head, units, n, sizeof(float));
+    head->sum         = head->comm != NULL ? head_take(head, all, n, sizeof(float)) : NULL;
+    head->sum_rows    = head_take(head, all, rows, sizeof(float));
     return (head->drops > 0 && head->x == NULL) || head->gradient[0] == NULL ||
                    head->gradient[1] == NULL || (head->comm != NULL && head->sum == NULL) ||
                    head->sum_rows == NULL

@@ -10,7 +10,8 @@
 
 /* What the library tells all ranks alike they can agree on; anything else one rank may see alone,
  * while others wait for it. */
-static int check(const tw_head_t *head, const char *what, tw_status_t status, tw_problem_t *problem)
+static int head_exchange_check(const tw_head_t *head, const char *what, tw_status_t status,
+                               tw_problem_t *problem)
 {
     if (status == TW_OK) {
         return 0;
@@ -41,7 +42,8 @@ static void measure(const tw_head_t *head, int begins)
 }
 
 /* What travels, from its start to its completion. */
-static void begin(tw_head_t *head, int64_t *span, const char *name, const tw_head_layer_t *layer)
+static void head_exchange_begin(tw_head_t *head, int64_t *span, const char *name,
+                                const tw_head_layer_t *layer)
 {
     *span = tw_trace_begin(head->how.trace, TW_TRACE_NETWORK, name,
                            (int64_t)(layer->dense - head->network->layer));
@@ -51,7 +53,7 @@ static void begin(tw_head_t *head, int64_t *span, const char *name, const tw_hea
 static int started(tw_head_t *head, const char *what, tw_status_t status, tw_problem_t *problem)
 {
     measure(head, 0);
-    return check(head, what, status, problem);
+    return head_exchange_check(head, what, status, problem);
 }
 
 static int wait(tw_head_t *head, tw_request_t **request, int64_t span, const char *what,
@@ -66,7 +68,7 @@ static int wait(tw_head_t *head, tw_request_t **request, int64_t span, const cha
     status = tw_wait(request);
     measure(head, 0);
     tw_trace_end(head->how.trace, span);
-    return check(head, what, status, problem);
+    return head_exchange_check(head, what, status, problem);
 }
 
 int tw_head_gather(tw_head_t *head, const tw_head_layer_t *layer, size_t n, tw_problem_t *problem)
@@ -75,7 +77,7 @@ int tw_head_gather(tw_head_t *head, const tw_head_layer_t *layer, size_t n, tw_p
     const char    *what = "gathering the activations";
 
     set_counts(head, layer, n);
-    begin(head, &head->moving_span, "gather activations", layer);
+    head_exchange_begin(head, &head->moving_span, "gather activations", layer);
     if (started(head, what,
                 tw_iallgatherv(head->comm, layer->y, layer->all, head->counts, NULL, &how,
                                &head->moving),
@@ -91,7 +93,7 @@ int tw_head_scatter(tw_head_t *head, const tw_head_layer_t *layer, size_t n, con
     const tw_how_t how = how_of(head, head->how.back);
 
     set_counts(head, layer, n);
-    begin(head, &head->moving_span, "add gradients", layer);
+    head_exchange_begin(head, &head->moving_span, "add gradients", layer);
     return started(
         head, "adding the gradients",
         tw_ireduce_scatter(head->comm, sum, own, head->counts, TW_SUM, &how, &head->moving),
@@ -107,7 +109,7 @@ int tw_head_share(tw_head_t *head, tw_problem_t *problem)
 {
     const tw_how_t how = how_of(head, NULL);
 
-    begin(head, &head->shared_span, "share outputs", &head->layer[head->layers - 1]);
+    head_exchange_begin(head, &head->shared_span, "share outputs", &head->layer[head->layers - 1]);
     return started(head, "sharing the largest outputs",
                    tw_iallgather(head->comm, head->loss.mine, head->all, head->loss.shared, &how,
                                  &head->shared),

@@ -59,7 +59,8 @@ static void ready(const tw_head_t *head, const tw_head_layer_t *layer)
     }
 }
 
-static int64_t begin(const tw_head_t *head, const char *name, const tw_head_layer_t *layer)
+static int64_t head_pass_begin(const tw_head_t *head, const char *name,
+                               const tw_head_layer_t *layer)
 {
     return tw_trace_begin(head->how.trace, TW_TRACE_COMPUTE, name, (int64_t)number_of(head, layer));
 }
@@ -94,8 +95,8 @@ static void drop_inputs(const tw_head_t *head, const tw_head_pass_t *pass, float
 
 /* ---- forward -------------------------------------------------------------------------------- */
 
-static void activate(const tw_head_t *head, const tw_head_pass_t *pass,
-                     const tw_head_layer_t *layer)
+static void head_pass_activate(const tw_head_t *head, const tw_head_pass_t *pass,
+                               const tw_head_layer_t *layer)
 {
     const size_t           drops = pass->training ? layer->drops : 0;
     const tw_dense_drop_t *first = NULL;
@@ -129,7 +130,8 @@ static const float *input_of(const tw_head_t *head, const tw_head_pass_t *pass, 
     return *rows_p ? head->layer[l - 1].rows : head->layer[l - 1].all;
 }
 
-static int forward(tw_head_t *head, const tw_head_pass_t *pass, size_t l, tw_problem_t *problem)
+static int head_pass_forward(tw_head_t *head, const tw_head_pass_t *pass, size_t l,
+                             tw_problem_t *problem)
 {
     const tw_head_layer_t *layer = &head->layer[l];
     tw_product_size_t      size  = {.in = layer->in, .n = pass->n};
@@ -140,13 +142,13 @@ static int forward(tw_head_t *head, const tw_head_pass_t *pass, size_t l, tw_pro
     if (before(head, layer) != 0) {
         return -1;
     }
-    span = begin(head, "forward", layer);
+    span = head_pass_begin(head, "forward", layer);
     for (size_t u = 0; u < layer->units; u += each) {
         size.units = least(each, layer->units - u);
         head->ops->forward(head->dense, &size, layer->y + u * pass->n, layer->w + u * layer->in, x);
         between(head);
     }
-    activate(head, pass, layer);
+    head_pass_activate(head, pass, layer);
     end(head, span, layer, 0);
     if (l + 1 == head->layers) {
         return 0;
@@ -186,7 +188,7 @@ static void backward_inputs(const tw_head_t *head, const tw_head_layer_t *layer,
 {
     const tw_product_size_t size = {layer->units, layer->in, n, rows};
     const size_t            each = slice_of(head, layer->in, layer->units, n);
-    const int64_t           span = begin(head, "backward", layer);
+    const int64_t           span = head_pass_begin(head, "backward", layer);
 
     for (size_t i = 0; i < layer->in; i += each) {
         head->ops->backward(head->dense, &size, e, layer->w, d, i, i + least(each, layer->in - i));
@@ -230,7 +232,7 @@ static void backward_weights(const tw_head_t *head, const tw_head_pass_t *pass, 
     tw_product_size_t      size  = {.in = layer->in, .n = pass->n};
     const float           *x     = input_of(head, pass, l, &size.rows);
     const size_t           each  = slice_of(head, layer->units, layer->in, pass->n);
-    const int64_t          span  = begin(head, "gradient", layer);
+    const int64_t          span  = head_pass_begin(head, "gradient", layer);
 
     if (layer->gb != NULL) {
         head->ops->sum(head->dense, layer->gb, d, layer->units, pass->n, pass->accumulate);
@@ -245,7 +247,7 @@ static void backward_weights(const tw_head_t *head, const tw_head_pass_t *pass, 
     ready(head, layer);
 }
 
-static int backward(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *problem)
+static int head_pass_backward(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *problem)
 {
     const float *d = head->layer[head->layers - 1].y;
 
@@ -269,7 +271,7 @@ static int backward(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *p
 
 /* ---- the pass ------------------------------------------------------------------------------- */
 
-static int check(const tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *problem)
+static int head_pass_check(const tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *problem)
 {
     if (pass->n > head->rows_max) {
         return tw_problem_set(problem, "a pass of %zu examples; the dense layers were made for %zu",
@@ -312,7 +314,7 @@ static int put(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *proble
                : 0;
 }
 
-static int run(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *problem)
+static int head_pass_run(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *problem)
 {
     const tw_head_layer_t *last = &head->layer[head->layers - 1];
     const int              both = pass->training || pass->gx != NULL;
@@ -321,7 +323,7 @@ static int run(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *proble
         drop_inputs(head, pass, head->x, pass->x);
     }
     for (size_t l = 0; l < head->layers; l++) {
-        if (forward(head, pass, l, problem) != 0) {
+        if (head_pass_forward(head, pass, l, problem) != 0) {
             return -1;
         }
     }
@@ -333,7 +335,7 @@ static int run(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *proble
         }
     }
     if (tw_head_loss(head, pass, both, problem) != 0 ||
-        (both && backward(head, pass, problem) != 0)) {
+        (both && head_pass_backward(head, pass, problem) != 0)) {
         return -1;
     }
     return pass->count ? tw_head_wrong(head, pass, problem) : 0;
@@ -345,7 +347,7 @@ static int run_all(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *pr
 {
     int status = put(head, pass, problem);
 
-    if (run(head, pass, problem) != 0) {
+    if (head_pass_run(head, pass, problem) != 0) {
         return -1;
     }
     if (head->ops->check(head->dense, problem) != 0) {
@@ -359,7 +361,7 @@ int tw_head_run(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *probl
 {
     int status;
 
-    if (check(head, pass, problem) != 0) {
+    if (head_pass_check(head, pass, problem) != 0) {
         return -1;
     }
     if (pass->n == 0) {

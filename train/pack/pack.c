@@ -199,7 +199,7 @@ static uint64_t key_of(const tw_packer_t *p)
     return tw_hash(p->total, fact, sizeof(fact));
 }
 
-static int check(const tw_pack_config_t *config, tw_problem_t *problem)
+static int pack_check(const tw_pack_config_t *config, tw_problem_t *problem)
 {
     if (config->resize > TW_PACK_RESIZE_MAX) {
         return tw_problem_set(problem, "resize to %zu; accepted are 1 to %u", config->resize,
@@ -227,7 +227,7 @@ static int create_slots(tw_packer_t *p, tw_problem_t *problem)
     return p->slot != NULL ? 0 : tw_problem_set(problem, "out of memory");
 }
 
-static int run(tw_packer_t *p, tw_pack_result_t *result, tw_problem_t *problem)
+static int pack_run(tw_packer_t *p, tw_pack_result_t *result, tw_problem_t *problem)
 {
     uint64_t continued;
 
@@ -262,12 +262,12 @@ int tw_pack(const tw_pack_config_t *config, tw_pack_result_t *result, tw_problem
     tw_packer_t p = {.config = config, .store = {.fd = -1}, .begun = seconds_now()};
     int         status;
 
-    if (check(config, problem) != 0 ||
+    if (pack_check(config, problem) != 0 ||
         tw_source_open(&p.source, config->source, config->skip, problem) != 0) {
         return -1;
     }
     p.total = (uint64_t)p.source.part[TW_SUBSET_TRAIN].n + p.source.part[TW_SUBSET_TEST].n;
-    status  = run(&p, result, problem);
+    status  = pack_run(&p, result, problem);
     for (size_t k = 0; k < p.slots; k++) {
         tw_pack_slot_destroy(&p.slot[k]);
     }

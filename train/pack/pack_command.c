@@ -103,8 +103,8 @@ static int write_json(const char *path, const tw_pack_result_t *r, int argc, cha
     return tw_json_end(root, path, problem);
 }
 
-static int parse(tw_pack_options_t *o, int argc, char **argv, const char *path[2],
-                 tw_problem_t *problem)
+static int pack_command_parse(tw_pack_options_t *o, int argc, char **argv, const char *path[2],
+                              tw_problem_t *problem)
 {
     option_t        list[OPTIONS];
     const command_t command  = command_of(o, list, path);
@@ -174,7 +174,7 @@ int tw_pack_command(int argc, char **argv)
     tw_pack_result_t  r       = {0};
     int               code    = USAGE;
 
-    if (parse(&o, argc, argv, path, &problem) == 0) {
+    if (pack_command_parse(&o, argc, argv, path, &problem) == 0) {
         if (path[0] == NULL) {
             return EXIT_SUCCESS;
         }

@@ -60,7 +60,8 @@ static int try(tw_pack_slot_t *slot, const tw_file_facts_t *facts, tw_problem_t 
 
 /* Whether it is a whole image, and not too large once it is resized: that would be found only after
  * there was memory for it. */
-static int check(tw_pack_slot_t *slot, size_t resize, int as_it_is, tw_problem_t *problem)
+static int pack_image_check(tw_pack_slot_t *slot, size_t resize, int as_it_is,
+                            tw_problem_t *problem)
 {
     const tw_image_record_t *record = &slot->record;
     tw_file_facts_t          facts;
@@ -86,8 +87,8 @@ static int check(tw_pack_slot_t *slot, size_t resize, int as_it_is, tw_problem_t
     return 0;
 }
 
-static int make(tw_pack_slot_t *slot, const tw_transforms_t *list, unsigned quality,
-                tw_problem_t *problem)
+static int pack_image_make(tw_pack_slot_t *slot, const tw_transforms_t *list, unsigned quality,
+                           tw_problem_t *problem)
 {
     tw_planned_t planned = {.image = tw_source_image(&slot->record)};
     tw_shape_t   shape;
@@ -121,8 +122,8 @@ void tw_pack_slot_fill(tw_pack_slot_t *slot, const tw_source_t *source, const tw
     if (source->ops->read(source, part, index, &slot->reader, &slot->record, &slot->problem) != 0) {
         return; /* it has named the image */
     }
-    if (check(slot, config->resize, list->n == 0, &why) != 0 ||
-        (list->n > 0 && make(slot, list, config->quality, &why) != 0)) {
+    if (pack_image_check(slot, config->resize, list->n == 0, &why) != 0 ||
+        (list->n > 0 && pack_image_make(slot, list, config->quality, &why) != 0)) {
         source->ops->name_of(source, part, index, name, sizeof(name));
         tw_problem_set(&slot->problem, "%s: %s", name, why.text);
     }

@@ -62,7 +62,7 @@ static void no_step(j_compress_ptr info)
 }
 
 /* Memory of an earlier image serves again. */
-static int begin(tw_encoder_t *encoder, tw_pack_slot_t *slot)
+static int pack_jpeg_begin(tw_encoder_t *encoder, tw_pack_slot_t *slot)
 {
     if (slot->jpeg == NULL) {
         slot->jpeg = malloc(ROOM);
@@ -125,7 +125,7 @@ int tw_pack_jpeg(tw_pack_slot_t *slot, const uint8_t *planes, tw_shape_t shape, 
     uint8_t      *row     = malloc(shape.c * shape.w + 1);
     volatile int  status  = -1;
 
-    if (encoder == NULL || row == NULL || begin(encoder, slot) != 0) {
+    if (encoder == NULL || row == NULL || pack_jpeg_begin(encoder, slot) != 0) {
         tw_problem_set(problem, "out of memory");
     } else if (shape.c != 1 && shape.c != 3) {
         tw_problem_set(problem, "it has %zu planes, a JPEG 1 or 3", shape.c);

@@ -29,7 +29,7 @@ struct tw_device_marks {
     tw_problem_t     problem; /* of a mark; told by tw_marks_collect() */
 };
 
-static int make(tw_device_marks_t *marks, tw_problem_t *problem)
+static int marks_make(tw_device_marks_t *marks, tw_problem_t *problem)
 {
     tw_backend_t *const backend = marks->backend;
 
@@ -65,7 +65,7 @@ int tw_marks_create(tw_device_marks_t **marks_p, tw_backend_t *backend, tw_trace
     marks->backend = backend;
     marks->trace   = trace;
     *marks_p       = marks;
-    return make(marks, problem);
+    return marks_make(marks, problem);
 }
 
 void tw_marks_destroy(tw_device_marks_t *marks)

@@ -43,7 +43,7 @@ static int travels(tw_profile_row_t row)
 }
 
 /* Take at most *left of it. */
-static void take(tw_profile_t *p, tw_profile_row_t row, uint64_t ns, double *left)
+static void profile_take(tw_profile_t *p, tw_profile_row_t row, uint64_t ns, double *left)
 {
     const double seconds = (double)ns * 1e-9;
     const double taken   = seconds < *left ? seconds : *left;
@@ -58,8 +58,8 @@ static void split_codecs(tw_profile_t *p, double *seconds)
     tw_stats_t now = p->before;
 
     tw_comm_stats(p->comm, &now);
-    take(p, TW_PROFILE_PACKING, now.encode_ns - p->before.encode_ns, seconds);
-    take(p, TW_PROFILE_UNPACKING, now.decode_ns - p->before.decode_ns, seconds);
+    profile_take(p, TW_PROFILE_PACKING, now.encode_ns - p->before.encode_ns, seconds);
+    profile_take(p, TW_PROFILE_UNPACKING, now.decode_ns - p->before.decode_ns, seconds);
 }
 
 static void leave(tw_profile_t *p, tw_profile_row_t row)

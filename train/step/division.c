@@ -17,7 +17,7 @@ static tw_scheme_t scheme_of(tw_division_t kind)
                                  : TW_SCHEME_GROUP;
 }
 
-static tw_hybrid_t *make(tw_division_set_t *set, size_t n, tw_problem_t *problem)
+static tw_hybrid_t *division_make(tw_division_set_t *set, size_t n, tw_problem_t *problem)
 {
     const int          ranks    = tw_comm_size(set->comm);
     size_t            *examples = malloc((size_t)ranks * sizeof(*examples)), first;
@@ -63,7 +63,7 @@ tw_hybrid_t *tw_division_of(tw_division_set_t *set, size_t n, tw_problem_t *prob
         }
     }
     tw_hybrid_destroy(set->at[oldest].hybrid);
-    set->at[oldest].hybrid = make(set, n, problem);
+    set->at[oldest].hybrid = division_make(set, n, problem);
     set->at[oldest].n      = n;
     set->at[oldest].used   = set->clock;
     return set->at[oldest].hybrid;

@@ -31,8 +31,9 @@ static size_t list_channels(const tw_network_t *network, size_t *channels, size_
     return layers;
 }
 
-static int make(tw_normalisation_t *norm, int group, size_t sum, const tw_trunk_t *trunk,
-                const tw_exec_t *exec, tw_trace_t *trace, tw_problem_t *problem)
+static int normalisation_make(tw_normalisation_t *norm, int group, size_t sum,
+                              const tw_trunk_t *trunk, const tw_exec_t *exec, tw_trace_t *trace,
+                              tw_problem_t *problem)
 {
     tw_statistics_config_t config = {
         .group = group, .states = 2 * sum, .exec = exec, .trace = trace};
@@ -69,7 +70,7 @@ int tw_normalisation_create(tw_normalisation_t *norm, tw_comm_t *comm, const tw_
     if (tw_adaptive_init(&norm->rule) != TW_OK) {
         return tw_problem_set(problem, "--bn-tolerance and --bn-patience are out of range");
     }
-    return make(norm, group, sum, trunk, exec, trace, problem);
+    return normalisation_make(norm, group, sum, trunk, exec, trace, problem);
 }
 
 void tw_normalisation_destroy(tw_normalisation_t *norm)

@@ -211,7 +211,7 @@ static int load_rows(tw_walk_t *walk, size_t first, size_t rows)
 }
 
 /* From the images to the loss, and in training to the gradients of split layers. */
-static int forward(tw_walk_t *walk, const tw_trunk_pass_t *pass, size_t first)
+static int step_forward(tw_walk_t *walk, const tw_trunk_pass_t *pass, size_t first)
 {
     tw_training_t   *t = walk->t;
     const float     *features;
@@ -277,7 +277,7 @@ int tw_step_train(tw_training_t *t, tw_training_record_t *record, tw_problem_t *
     tw_share(n, t->size, t->rank, &first, &pass.n);
     tw_step_listen(&walk);
     tw_step_begin(t);
-    if (forward(&walk, &pass, first) != 0 || sum_gradients(&walk, &pass) != 0) {
+    if (step_forward(&walk, &pass, first) != 0 || sum_gradients(&walk, &pass) != 0) {
         return -1;
     }
     if (tw_params_get(&t->params, extra, tw_exchange_extra(t->exchange), 2, problem) != 0 ||
@@ -309,7 +309,7 @@ static int test_view(tw_training_t *t, tw_feed_batch_t batch, tw_problem_t *prob
 
     tw_share(walk.n, t->size, t->rank, &first, &pass.n);
     tw_step_listen(&walk);
-    return forward(&walk, &pass, first);
+    return step_forward(&walk, &pass, first);
 }
 
 int tw_step_test(tw_training_t *t, size_t begin, tw_head_wrong_t *wrong, tw_problem_t *problem)

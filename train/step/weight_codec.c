@@ -31,7 +31,7 @@ static int whole(const char *text, uint64_t most, uint64_t *value_p)
 }
 
 /* One option, its value NULL for a bare word; -1 where it is not understood. */
-static int take(tw_weight_codec_t *how, const char *key, const char *value)
+static int weight_codec_take(tw_weight_codec_t *how, const char *key, const char *value)
 {
     uint64_t n = 0;
 
@@ -87,7 +87,7 @@ static int parse_awp(tw_weight_codec_t *how, const char *text, tw_problem_t *pro
         if (equal != NULL) {
             *equal = '\0';
         }
-        if (take(how, word, equal != NULL ? equal + 1 : NULL) != 0) {
+        if (weight_codec_take(how, word, equal != NULL ? equal + 1 : NULL) != 0) {
             return tw_problem_set(
                 problem, "--codec weight=awp: '%.*s' is not understood; accepted are " TW_AWP_FORMS,
                 (int)length, at);

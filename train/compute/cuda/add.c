@@ -20,7 +20,7 @@ static tw_task_t shortcut(const tw_gpu_add_t *add)
     return (tw_task_t){.n = {0, y.c, y.h, y.w, x2.c, x2.h, add->stride[0], add->stride[1], x2.w}};
 }
 
-static void forward(tw_op_t *op, const tw_op_pass_t *pass)
+static void add_forward(tw_op_t *op, const tw_op_pass_t *pass)
 {
     const tw_gpu_add_t *add  = (tw_gpu_add_t *)op;
     tw_task_t           task = shortcut(add);
@@ -63,8 +63,8 @@ static void backward_data(tw_op_t *op)
     }
 }
 
-static int make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
-                tw_problem_t *problem)
+static int add_make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
+                    tw_problem_t *problem)
 {
     tw_gpu_add_t *add = (tw_gpu_add_t *)op;
 
@@ -77,6 +77,6 @@ static int make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t par
 
 const tw_op_class_t tw_gpu_add = {.name    = "add",
                                   .bytes   = sizeof(tw_gpu_add_t),
-                                  .forward = forward,
+                                  .forward = add_forward,
                                   .data    = backward_data,
-                                  .make    = make};
+                                  .make    = add_make};

@@ -30,7 +30,7 @@ static void forget(tw_tensor_t *t)
 
 /* ---- the backend ---- */
 
-static void destroy(tw_backend_t *backend)
+static void backend_destroy(tw_backend_t *backend)
 {
     tw_gpu_t *gpu = (tw_gpu_t *)backend;
 
@@ -57,7 +57,7 @@ static void destroy(tw_backend_t *backend)
 static const tw_op_class_t *const layers[TW_LAYER_KINDS] = {TW_TRUNK_KINDS(TW_KIND)};
 #undef TW_KIND
 
-static const tw_backend_ops_t ops = {.destroy         = destroy,
+static const tw_backend_ops_t ops = {.destroy         = backend_destroy,
                                      .allocate        = tw_gpu_allocate,
                                      .release         = tw_gpu_release,
                                      .allocate_pinned = tw_gpu_allocate_pinned,

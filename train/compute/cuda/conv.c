@@ -93,8 +93,8 @@ static void work_data(tw_op_t *op)
 }
 
 /* The same work in every step, as long as it reads and writes the same: it is captured. */
-static void run(tw_op_t *op, tw_way_t way, const void *from, const void *to,
-                void (*work)(tw_op_t *op))
+static void conv_run(tw_op_t *op, tw_way_t way, const void *from, const void *to,
+                     void (*work)(tw_op_t *op))
 {
     tw_gpu_conv_t    *conv                        = (tw_gpu_conv_t *)op;
     const void *const addresses[TW_GPU_ADDRESSES] = {from, to, op->x[0]->value,
@@ -103,10 +103,10 @@ static void run(tw_op_t *op, tw_way_t way, const void *from, const void *to,
     tw_gpu_replay(&conv->replay[way], op, addresses, work);
 }
 
-static void forward(tw_op_t *op, const tw_op_pass_t *pass)
+static void conv_forward(tw_op_t *op, const tw_op_pass_t *pass)
 {
     (void)pass;
-    run(op, TW_WAY_FORWARD, NULL, op->y->value, work_forward);
+    conv_run(op, TW_WAY_FORWARD, NULL, op->y->value, work_forward);
 }
 
 static void backward_params(tw_op_t *op)
@@ -114,7 +114,7 @@ static void backward_params(tw_op_t *op)
     const float *g = tw_gradient_settled(op);
 
     if (((tw_gpu_conv_t *)op)->gw != NULL) {
-        run(op, TW_WAY_FILTER, g, NULL, work_params);
+        conv_run(op, TW_WAY_FILTER, g, NULL, work_params);
     }
 }
 
@@ -123,11 +123,11 @@ static void backward_data(tw_op_t *op)
     const float *g  = tw_gradient_settled(op);
     float       *dx = tw_gradient_take(op->x[0]);
 
-    run(op, TW_WAY_DATA, g, dx, work_data);
+    conv_run(op, TW_WAY_DATA, g, dx, work_data);
     tw_gradient_put(op->x[0], dx);
 }
 
-static void destroy(tw_op_t *op)
+static void conv_destroy(tw_op_t *op)
 {
     tw_gpu_conv_t *conv = (tw_gpu_conv_t *)op;
     tw_gpu_t      *gpu  = tw_gpu_of(op->graph);
@@ -363,8 +363,8 @@ static int make_all(tw_gpu_conv_t *c, const tw_network_layer_t *layer, tw_proble
     return c->op.x[0]->wanted ? make_way(c, TW_WAY_DATA, layer, problem) : 0;
 }
 
-static int make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
-                tw_problem_t *problem)
+static int conv_make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
+                     tw_problem_t *problem)
 {
     tw_gpu_conv_t *conv = (tw_gpu_conv_t *)op;
 
@@ -377,8 +377,8 @@ static int make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t par
 
 const tw_op_class_t tw_gpu_conv = {.name    = "conv",
                                    .bytes   = sizeof(tw_gpu_conv_t),
-                                   .forward = forward,
+                                   .forward = conv_forward,
                                    .params  = backward_params,
                                    .data    = backward_data,
-                                   .destroy = destroy,
-                                   .make    = make};
+                                   .destroy = conv_destroy,
+                                   .make    = conv_make};

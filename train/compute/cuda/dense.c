@@ -48,15 +48,15 @@ static tw_gpu_matrix_t inputs(const tw_product_size_t *size, const float *x, int
                              size->rows ? size->in : size->n};
 }
 
-static void forward(tw_dense_t *dense, const tw_product_size_t *size, float *y, const float *w,
-                    const float *x)
+static void dense_forward(tw_dense_t *dense, const tw_product_size_t *size, float *y,
+                          const float *w, const float *x)
 {
     multiply(dense, size->n, size->units, size->in, inputs(size, x, 1),
              (tw_gpu_matrix_t){w, CUBLAS_OP_N, size->in}, y, size->n, 0);
 }
 
-static void backward(tw_dense_t *dense, const tw_product_size_t *size, float *e, const float *w,
-                     const float *d, size_t from, size_t to)
+static void dense_backward(tw_dense_t *dense, const tw_product_size_t *size, float *e,
+                           const float *w, const float *d, size_t from, size_t to)
 {
     const size_t          units = size->units, in = size->in, n = size->n;
     const tw_gpu_matrix_t gradients = {d, size->rows ? CUBLAS_OP_T : CUBLAS_OP_N, n};
@@ -95,8 +95,8 @@ static void set_drop(tw_task_t *task, const tw_dense_drop_t *drop)
     task->real[0] = (double)all.scale;
 }
 
-static void activate(tw_dense_t *dense, float *y, const float *bias, size_t units, size_t n,
-                     tw_activation_t activation, const tw_dense_drop_t *drop, size_t first)
+static void dense_activate(tw_dense_t *dense, float *y, const float *bias, size_t units, size_t n,
+                           tw_activation_t activation, const tw_dense_drop_t *drop, size_t first)
 {
     tw_task_t task = {.from = {bias}, .to = {y}, .n = {units, n, first}, .flag = {(int)activation}};
 
@@ -162,7 +162,7 @@ static void view_outputs(tw_dense_t *dense, float *sum, float *y, size_t count, 
 
 /* ---- the object ----------------------------------------------------------------------------- */
 
-static int check(tw_dense_t *dense, tw_problem_t *problem)
+static int dense_check(tw_dense_t *dense, tw_problem_t *problem)
 {
     tw_gpu_dense_t *d = of(dense);
 
@@ -174,19 +174,19 @@ static int check(tw_dense_t *dense, tw_problem_t *problem)
     return -1;
 }
 
-static void destroy(tw_dense_t *dense)
+static void dense_destroy(tw_dense_t *dense)
 {
     free(dense);
 }
 
 static const tw_dense_ops_t ops = {
     .queued       = 1,
-    .destroy      = destroy,
-    .check        = check,
-    .forward      = forward,
-    .backward     = backward,
+    .destroy      = dense_destroy,
+    .check        = dense_check,
+    .forward      = dense_forward,
+    .backward     = dense_backward,
     .gradient     = gradient,
-    .activate     = activate,
+    .activate     = dense_activate,
     .mask         = mask,
     .deactivate   = deactivate,
     .sum          = sum_examples,

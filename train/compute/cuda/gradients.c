@@ -36,7 +36,7 @@ typedef struct tw_gpu_output {
     tw_gradient_slot_t slot; /* of the caller's gradient */
 } tw_gpu_output_t;
 
-static void forward(tw_op_t *op, const tw_op_pass_t *pass)
+static void gradients_forward(tw_op_t *op, const tw_op_pass_t *pass)
 {
     (void)op, (void)pass;
 }
@@ -47,16 +47,16 @@ static void backward_data(tw_op_t *op)
     tw_gradient_hand(op, 0);
 }
 
-static void destroy(tw_op_t *op)
+static void gradients_destroy(tw_op_t *op)
 {
     tw_backend_release(op->graph->backend, ((tw_gpu_output_t *)op)->slot.data);
 }
 
 static const tw_op_class_t class = {.name    = "output",
                                     .bytes   = sizeof(tw_gpu_output_t),
-                                    .forward = forward,
+                                    .forward = gradients_forward,
                                     .data    = backward_data,
-                                    .destroy = destroy};
+                                    .destroy = gradients_destroy};
 
 int tw_gpu_output(tw_graph_t *graph, tw_tensor_t *x, const float **value_p, float **gradient_p,
                   tw_op_t **op_p, tw_problem_t *problem)

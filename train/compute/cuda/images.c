@@ -157,7 +157,7 @@ static int move(const tw_input_device_t *device, tw_staging_t *staging, tw_image
     return 0;
 }
 
-static void release(const tw_input_device_t *device, tw_staging_t *staging)
+static void images_release(const tw_input_device_t *device, tw_staging_t *staging)
 {
     const tw_gpu_images_t *images = images_of(device);
     tw_gpu_place_t        *place  = staging->device;
@@ -267,8 +267,8 @@ static int describe(tw_gpu_images_t *images, const tw_input_batch_t *batch, cons
                           batch->n * sizeof(*images->work), problem);
 }
 
-static int run(const tw_input_device_t *device, const tw_input_batch_t *batch,
-               tw_problem_t *problem)
+static int images_run(const tw_input_device_t *device, const tw_input_batch_t *batch,
+                      tw_problem_t *problem)
 {
     tw_gpu_images_t  *images = images_of(device);
     const tw_gpu_t   *gpu    = images->gpu;
@@ -322,7 +322,7 @@ void tw_gpu_images_destroy(tw_gpu_t *gpu)
     gpu->images = NULL;
 }
 
-static int make(tw_gpu_images_t *images, tw_problem_t *problem)
+static int images_make(tw_gpu_images_t *images, tw_problem_t *problem)
 {
     const tw_gpu_t *gpu = images->gpu;
 
@@ -364,8 +364,8 @@ int tw_gpu_images(tw_backend_t *backend, size_t rows, const tw_input_device_t **
                                        .memory  = &pinned,
                                        .claim   = claim,
                                        .move    = move,
-                                       .run     = run,
-                                       .release = release};
+                                       .run     = images_run,
+                                       .release = images_release};
     *device_p    = &images->base;
-    return make(images, problem);
+    return images_make(images, problem);
 }

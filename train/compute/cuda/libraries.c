@@ -54,8 +54,8 @@ static void *load(const char *what, const char *const *names, tw_problem_t *prob
     return library;
 }
 
-static int find(const char *what, void *library, const tw_symbol_t *symbol, size_t count,
-                tw_problem_t *problem)
+static int libraries_find(const char *what, void *library, const tw_symbol_t *symbol, size_t count,
+                          tw_problem_t *problem)
 {
     for (size_t i = 0; i < count; i++) {
         void *const function = dlsym(library, symbol[i].name);
@@ -77,7 +77,7 @@ static int load_dnn(tw_libraries_t *libraries, tw_problem_t *problem)
     const tw_symbol_t        all[]   = {TW_CUDNN_FUNCTIONS(TW_CUDNN_SYMBOL)};
     void *const              library = load("cuDNN 9", names, problem);
 
-    if (library == NULL || find("libcudnn.so.9", library, all, 1, problem) != 0) {
+    if (library == NULL || libraries_find("libcudnn.so.9", library, all, 1, problem) != 0) {
         return -1;
     }
     libraries->dnn_version = libraries->dnn.cudnnGetVersion();
@@ -85,7 +85,7 @@ static int load_dnn(tw_libraries_t *libraries, tw_problem_t *problem)
         return tw_problem_machine(problem, "libcudnn.so.9 is of version %zu, not of cuDNN %d",
                                   libraries->dnn_version, CUDNN_MAJOR);
     }
-    return find("libcudnn.so.9", library, all, sizeof(all) / sizeof(all[0]), problem);
+    return libraries_find("libcudnn.so.9", library, all, sizeof(all) / sizeof(all[0]), problem);
 }
 
 static int load_blas(tw_libraries_t *libraries, tw_problem_t *problem)
@@ -94,8 +94,9 @@ static int load_blas(tw_libraries_t *libraries, tw_problem_t *problem)
     const tw_symbol_t        all[]   = {TW_CUBLAS_FUNCTIONS(TW_CUBLAS_SYMBOL)};
     void *const              library = load("cuBLAS 13 or 12", names, problem);
 
-    return library == NULL ? -1
-                           : find("libcublas", library, all, sizeof(all) / sizeof(all[0]), problem);
+    return library == NULL
+               ? -1
+               : libraries_find("libcublas", library, all, sizeof(all) / sizeof(all[0]), problem);
 }
 
 int tw_libraries_load(tw_libraries_t *libraries, tw_problem_t *problem)

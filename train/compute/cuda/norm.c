@@ -105,7 +105,7 @@ static void phase_fixed(tw_op_t *op, const float *mean, const float *var)
     set_by(op, tw_task_norm_fixed(), mean, var);
 }
 
-static void forward(tw_op_t *op, const tw_op_pass_t *pass)
+static void norm_forward(tw_op_t *op, const tw_op_pass_t *pass)
 {
     tw_gpu_norm_t *norm = (tw_gpu_norm_t *)op;
     tw_task_t      task = task_of(norm);
@@ -192,7 +192,7 @@ static void backward_data(tw_op_t *op)
     tw_gradient_put(op->x[0], task.to[0]);
 }
 
-static void destroy(tw_op_t *op)
+static void norm_destroy(tw_op_t *op)
 {
     tw_backend_release(op->graph->backend, ((tw_gpu_norm_t *)op)->memory);
 }
@@ -219,8 +219,8 @@ static int make_memory(tw_gpu_norm_t *norm, tw_problem_t *problem)
     return 0;
 }
 
-static int make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
-                tw_problem_t *problem)
+static int norm_make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
+                     tw_problem_t *problem)
 {
     tw_gpu_norm_t *norm = (tw_gpu_norm_t *)op;
 
@@ -237,8 +237,8 @@ const tw_op_class_t tw_gpu_norm = {.name     = "norm",
                                    .bytes    = sizeof(tw_gpu_norm_t),
                                    .in_place = 1,
                                    .early    = 1,
-                                   .forward  = forward,
+                                   .forward  = norm_forward,
                                    .params   = backward_params,
                                    .data     = backward_data,
-                                   .destroy  = destroy,
-                                   .make     = make};
+                                   .destroy  = norm_destroy,
+                                   .make     = norm_make};

@@ -80,7 +80,7 @@ static void pool_data(tw_op_t *op)
     tw_gradient_put(op->x[0], dx);
 }
 
-static void destroy(tw_op_t *op)
+static void pool_destroy(tw_op_t *op)
 {
     tw_gpu_pool_t        *pool = (tw_gpu_pool_t *)op;
     const tw_libraries_t *lib  = &tw_gpu_of(op->graph)->lib;
@@ -159,7 +159,7 @@ const tw_op_class_t tw_gpu_pool = {.name    = "pool",
                                    .bytes   = sizeof(tw_gpu_pool_t),
                                    .forward = pool_forward,
                                    .data    = pool_data,
-                                   .destroy = destroy,
+                                   .destroy = pool_destroy,
                                    .make    = pool_make};
 
 /* ---- local response normalisation ---- */
@@ -223,5 +223,5 @@ const tw_op_class_t tw_gpu_lrn = {.name    = "lrn",
                                   .bytes   = sizeof(tw_gpu_pool_t),
                                   .forward = lrn_forward,
                                   .data    = lrn_data,
-                                  .destroy = destroy,
+                                  .destroy = pool_destroy,
                                   .make    = lrn_make};

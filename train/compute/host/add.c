@@ -83,7 +83,7 @@ static void forward_reshaped(tw_add_t *add, const float *x2)
     }
 }
 
-static void forward(tw_op_t *op, const tw_op_pass_t *pass)
+static void add_forward(tw_op_t *op, const tw_op_pass_t *pass)
 {
     tw_add_t        *add   = (tw_add_t *)op;
     const tw_host_t *b     = tw_host_of(op->graph);
@@ -167,7 +167,7 @@ static void backward_data(tw_op_t *op)
     }
 }
 
-static void destroy(tw_op_t *op)
+static void add_destroy(tw_op_t *op)
 {
     tw_primitive_destroy(&((tw_add_t *)op)->convert);
     tw_primitive_destroy(&((tw_add_t *)op)->back);
@@ -191,8 +191,8 @@ static int make_conversions(tw_add_t *add, tw_problem_t *problem)
                : -1;
 }
 
-static int make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
-                tw_problem_t *problem)
+static int add_make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
+                    tw_problem_t *problem)
 {
     tw_add_t          *add = (tw_add_t *)op;
     const tw_tensor_t *x1 = op->x[0], *x2 = op->x[1];
@@ -207,7 +207,7 @@ static int make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t par
 
 const tw_op_class_t tw_host_add = {.name    = "add",
                                    .bytes   = sizeof(tw_add_t),
-                                   .forward = forward,
+                                   .forward = add_forward,
                                    .data    = backward_data,
-                                   .destroy = destroy,
-                                   .make    = make};
+                                   .destroy = add_destroy,
+                                   .make    = add_make};

@@ -60,7 +60,7 @@ static int allocate(tw_backend_t *backend, size_t bytes, void **p, tw_problem_t 
     return *p == NULL ? -1 : 0;
 }
 
-static void release(tw_backend_t *backend, void *p)
+static void backend_release(tw_backend_t *backend, void *p)
 {
     (void)backend;
     free(p);
@@ -119,7 +119,7 @@ static void forget(tw_tensor_t *t)
 
 /* ---- the backend ---- */
 
-static void destroy(tw_backend_t *backend)
+static void backend_destroy(tw_backend_t *backend)
 {
     tw_host_t *host = (tw_host_t *)backend;
 
@@ -137,11 +137,11 @@ static void destroy(tw_backend_t *backend)
 static const tw_op_class_t *const layers[TW_LAYER_KINDS] = {TW_TRUNK_KINDS(TW_KIND)};
 #undef TW_KIND
 
-static const tw_backend_ops_t ops = {.destroy         = destroy,
+static const tw_backend_ops_t ops = {.destroy         = backend_destroy,
                                      .allocate        = allocate,
-                                     .release         = release,
+                                     .release         = backend_release,
                                      .allocate_pinned = allocate,
-                                     .release_pinned  = release,
+                                     .release_pinned  = backend_release,
                                      .put             = copy,
                                      .get             = copy,
                                      .copy            = copy,

@@ -26,7 +26,7 @@ typedef struct tw_conv {
     tw_way_t       way[3]; /* by tw_role_t */
 } tw_conv_t;
 
-static void forward(tw_op_t *op, const tw_op_pass_t *pass)
+static void conv_forward(tw_op_t *op, const tw_op_pass_t *pass)
 {
     tw_conv_t *conv = (tw_conv_t *)op;
     tw_way_t  *way  = &conv->way[TW_FORWARD];
@@ -82,7 +82,7 @@ static void backward_data(tw_op_t *op)
     tw_gradient_put(op->x[0], conv->dx);
 }
 
-static void destroy(tw_op_t *op)
+static void conv_destroy(tw_op_t *op)
 {
     tw_conv_t *conv = (tw_conv_t *)op;
 
@@ -321,9 +321,9 @@ static int conv_make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_
 
 const tw_op_class_t tw_host_conv = {.name     = "conv",
                                     .bytes    = sizeof(tw_conv_t),
-                                    .forward  = forward,
+                                    .forward  = conv_forward,
                                     .params   = backward_params,
                                     .data     = backward_data,
-                                    .destroy  = destroy,
+                                    .destroy  = conv_destroy,
                                     .lays_out = 1,
                                     .make     = conv_make};

@@ -17,14 +17,14 @@ static size_t least(size_t a, size_t b)
 
 /* ---- products ------------------------------------------------------------------------------- */
 
-static void forward(tw_dense_t *dense, const tw_product_size_t *size, float *y, const float *w,
-                    const float *x)
+static void dense_forward(tw_dense_t *dense, const tw_product_size_t *size, float *y,
+                          const float *w, const float *x)
 {
     tw_product_forward(&tw_host_dense_of(dense)->product, size, y, w, x);
 }
 
-static void backward(tw_dense_t *dense, const tw_product_size_t *size, float *e, const float *w,
-                     const float *d, size_t from, size_t to)
+static void dense_backward(tw_dense_t *dense, const tw_product_size_t *size, float *e,
+                           const float *w, const float *d, size_t from, size_t to)
 {
     tw_product_backward(&tw_host_dense_of(dense)->product, size, e, w, d, from, to);
 }
@@ -90,8 +90,8 @@ static void drop_rows(tw_dense_t *dense, float *to, const float *from, size_t n,
 
 /* ---- outputs -------------------------------------------------------------------------------- */
 
-static void activate(tw_dense_t *dense, float *y, const float *bias, size_t units, size_t n,
-                     tw_activation_t activation, const tw_dense_drop_t *drop, size_t first)
+static void dense_activate(tw_dense_t *dense, float *y, const float *bias, size_t units, size_t n,
+                           tw_activation_t activation, const tw_dense_drop_t *drop, size_t first)
 {
     const tw_host_dense_t *host = tw_host_dense_of(dense);
     const size_t           each = units / (size_t)host->threads + 1;
@@ -139,26 +139,26 @@ static void view_outputs(tw_dense_t *dense, float *sum, float *y, size_t count, 
 
 /* ---- the object ----------------------------------------------------------------------------- */
 
-static void destroy(tw_dense_t *dense)
+static void dense_destroy(tw_dense_t *dense)
 {
     free(tw_host_dense_of(dense)->keys);
     free(dense);
 }
 
-static int check(tw_dense_t *dense, tw_problem_t *problem)
+static int dense_check(tw_dense_t *dense, tw_problem_t *problem)
 {
     (void)dense, (void)problem;
     return 0;
 }
 
 static const tw_dense_ops_t ops = {
-    .destroy      = destroy,
-    .check        = check,
-    .forward      = forward,
-    .backward     = backward,
+    .destroy      = dense_destroy,
+    .check        = dense_check,
+    .forward      = dense_forward,
+    .backward     = dense_backward,
     .gradient     = gradient,
     .transpose    = transpose,
-    .activate     = activate,
+    .activate     = dense_activate,
     .mask         = mask,
     .deactivate   = deactivate,
     .sum          = sum_examples,

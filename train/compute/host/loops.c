@@ -28,7 +28,7 @@ typedef float   vec_1;
 #define TW_LANES 1
 #include "train/compute/host/loops_lanes.h"
 
-static void activate(float *y, const float *x, size_t n, tw_activation_t how)
+static void loops_activate(float *y, const float *x, size_t n, tw_activation_t how)
 {
     if (how == TW_RELU) {
 #pragma omp simd
@@ -268,7 +268,7 @@ static void drop_run(float *y, const float *x, size_t rows, size_t width, size_t
 }
 
 const tw_host_loops_t TW_NAME(TW_KERNELS) = {
-    .activate  = activate,
+    .activate  = loops_activate,
     .add       = add,
     .settle    = settle,
     .moments   = moments,

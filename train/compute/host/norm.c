@@ -117,7 +117,7 @@ static void phase_fixed(tw_op_t *op, const float *mean, const float *var)
     }
 }
 
-static void forward(tw_op_t *op, const tw_op_pass_t *pass)
+static void norm_forward(tw_op_t *op, const tw_op_pass_t *pass)
 {
     const tw_norm_t   *norm = (tw_norm_t *)op;
     const tw_host_t   *b    = tw_host_of(op->graph);
@@ -224,7 +224,7 @@ static void backward_data(tw_op_t *op)
     tw_gradient_put(x, to);
 }
 
-static void destroy(tw_op_t *op)
+static void norm_destroy(tw_op_t *op)
 {
     tw_norm_t *norm = (tw_norm_t *)op;
 
@@ -236,8 +236,8 @@ static void destroy(tw_op_t *op)
     free(norm->own);
 }
 
-static int make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
-                tw_problem_t *problem)
+static int norm_make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
+                     tw_problem_t *problem)
 {
     const tw_tensor_t *x    = op->x[0];
     const size_t       all  = x->runs * x->width;
@@ -265,8 +265,8 @@ const tw_op_class_t tw_host_norm = {.name     = "norm",
                                     .bytes    = sizeof(tw_norm_t),
                                     .in_place = 1,
                                     .early    = 1,
-                                    .forward  = forward,
+                                    .forward  = norm_forward,
                                     .params   = backward_params,
                                     .data     = backward_data,
-                                    .destroy  = destroy,
-                                    .make     = make};
+                                    .destroy  = norm_destroy,
+                                    .make     = norm_make};

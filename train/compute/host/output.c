@@ -12,7 +12,7 @@ typedef struct tw_output {
     float             *dx;
 } tw_output_t;
 
-static void forward(tw_op_t *op, const tw_op_pass_t *pass)
+static void output_forward(tw_op_t *op, const tw_op_pass_t *pass)
 {
     tw_output_t *output = (tw_output_t *)op;
 
@@ -38,7 +38,7 @@ static void backward_data(tw_op_t *op)
     tw_gradient_put(x, output->dx);
 }
 
-static void destroy(tw_op_t *op)
+static void output_destroy(tw_op_t *op)
 {
     tw_output_t *output = (tw_output_t *)op;
 
@@ -49,9 +49,9 @@ static void destroy(tw_op_t *op)
 
 static const tw_op_class_t class = {.name    = "output",
                                     .bytes   = sizeof(tw_output_t),
-                                    .forward = forward,
+                                    .forward = output_forward,
                                     .data    = backward_data,
-                                    .destroy = destroy};
+                                    .destroy = output_destroy};
 
 int tw_host_output(tw_graph_t *graph, tw_tensor_t *x, const float **value_p, float **gradient_p,
                    tw_op_t **op_p, tw_problem_t *problem)

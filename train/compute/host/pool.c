@@ -12,7 +12,7 @@ typedef struct tw_simple {
     float         *workspace, *dx;
 } tw_simple_t;
 
-static void forward(tw_op_t *op, const tw_op_pass_t *pass)
+static void pool_forward(tw_op_t *op, const tw_op_pass_t *pass)
 {
     (void)pass;
     tw_primitive_run(op->graph, &((tw_simple_t *)op)->forward);
@@ -28,7 +28,7 @@ static void backward_data(tw_op_t *op)
     tw_gradient_put(op->x[0], simple->dx);
 }
 
-static void destroy(tw_op_t *op)
+static void pool_destroy(tw_op_t *op)
 {
     tw_simple_t *simple = (tw_simple_t *)op;
 
@@ -169,9 +169,9 @@ static int pool_make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_
 
 const tw_op_class_t tw_host_pool = {.name    = "pool",
                                     .bytes   = sizeof(tw_simple_t),
-                                    .forward = forward,
+                                    .forward = pool_forward,
                                     .data    = backward_data,
-                                    .destroy = destroy,
+                                    .destroy = pool_destroy,
                                     .make    = pool_make};
 
 static int lrn_make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t params,
@@ -189,7 +189,7 @@ static int lrn_make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t
 
 const tw_op_class_t tw_host_lrn = {.name    = "lrn",
                                    .bytes   = sizeof(tw_simple_t),
-                                   .forward = forward,
+                                   .forward = pool_forward,
                                    .data    = backward_data,
-                                   .destroy = destroy,
+                                   .destroy = pool_destroy,
                                    .make    = lrn_make};

@@ -23,7 +23,7 @@ typedef struct tw_colour {
     double most[WAYS];
 } tw_colour_t;
 
-static int parse(void *own, const char *arguments, tw_problem_t *problem)
+static int colour_parse(void *own, const char *arguments, tw_problem_t *problem)
 {
     tw_colour_t *colour = own;
 
@@ -45,7 +45,7 @@ static int parse(void *own, const char *arguments, tw_problem_t *problem)
     return 0;
 }
 
-static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
+static int colour_follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 {
     const tw_colour_t *colour = own;
 
@@ -61,8 +61,9 @@ static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
     return 0;
 }
 
-static int plan(const void *own, const tw_transform_t *next, const tw_image_t *image, uint64_t key,
-                unsigned draw, tw_transform_step_t *step, tw_work_t *work, tw_problem_t *problem)
+static int colour_plan(const void *own, const tw_transform_t *next, const tw_image_t *image,
+                       uint64_t key, unsigned draw, tw_transform_step_t *step, tw_work_t *work,
+                       tw_problem_t *problem)
 {
     const tw_colour_t *colour = own;
 
@@ -122,8 +123,8 @@ static void change(const tw_planes_t *p, int way, int32_t factor)
     }
 }
 
-static int run(const void *own, const tw_transform_step_t *step, tw_image_t *image, tw_work_t *work,
-               tw_buffer_t *out, tw_problem_t *problem)
+static int colour_run(const void *own, const tw_transform_step_t *step, tw_image_t *image,
+                      tw_work_t *work, tw_buffer_t *out, tw_problem_t *problem)
 {
     const tw_colour_t *colour = own;
     tw_buffer_t       *to     = tw_work_free(work, image, out);
@@ -151,10 +152,10 @@ const tw_transform_ops_t tw_transform_colour = {
     .form     = "colour:brightness=X,contrast=X,saturation=X, one of them at least, X 0 to 1",
     .help     = "each by a factor drawn from 1 - X to 1 + X",
     .own      = sizeof(tw_colour_t),
-    .parse    = parse,
-    .follow   = follow,
+    .parse    = colour_parse,
+    .follow   = colour_follow,
     .draws    = WAYS,
-    .plan     = plan,
+    .plan     = colour_plan,
     .needs    = needs,
-    .run      = run,
+    .run      = colour_run,
     .in_tests = tw_setting_dropped};

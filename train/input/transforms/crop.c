@@ -41,7 +41,7 @@ static const char *after_place(const char *text, tw_crop_place_t *place)
     return NULL;
 }
 
-static int parse(void *own, const char *arguments, tw_problem_t *problem)
+static int crop_parse(void *own, const char *arguments, tw_problem_t *problem)
 {
     tw_crop_t *crop = own;
     double     pad;
@@ -78,7 +78,7 @@ static int too_small(const tw_crop_t *crop, size_t h, size_t w, const char *what
                           crop->h, crop->w);
 }
 
-static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
+static int crop_follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 {
     const tw_crop_t *crop = own;
     const size_t     h    = form->shape.h != 0 ? form->shape.h : form->least,
@@ -103,8 +103,8 @@ static size_t views(const void *own)
 
 /* Where the crop begins in one direction, of 0 .. room. Of the five, the first four are the
  * corners: from the left to the right, then from the top to the bottom. */
-static int32_t begin(const tw_crop_t *crop, size_t room, int far, uint64_t key, unsigned draw,
-                     size_t view)
+static int32_t crop_begin(const tw_crop_t *crop, size_t room, int far, uint64_t key, unsigned draw,
+                          size_t view)
 {
     if (crop->place == RANDOM) {
         return (int32_t)tw_random_below(key, draw, (uint32_t)room + 1);
@@ -112,8 +112,9 @@ static int32_t begin(const tw_crop_t *crop, size_t room, int far, uint64_t key, 
     return (int32_t)(crop->place == CENTRE || view == 4 ? room / 2 : far ? room : 0);
 }
 
-static int plan(const void *own, const tw_transform_t *next, const tw_image_t *image, uint64_t key,
-                unsigned draw, tw_transform_step_t *step, tw_work_t *work, tw_problem_t *problem)
+static int crop_plan(const void *own, const tw_transform_t *next, const tw_image_t *image,
+                     uint64_t key, unsigned draw, tw_transform_step_t *step, tw_work_t *work,
+                     tw_problem_t *problem)
 {
     const tw_crop_t *crop = own;
     const size_t     view = step->view;
@@ -129,9 +130,9 @@ static int plan(const void *own, const tw_transform_t *next, const tw_image_t *i
         step->out.w = crop->w;
     }
     step->drawn.whole[0] =
-        begin(crop, step->in.h + 2 * crop->pad - step->out.h, view / 2 == 1, key, draw, view);
-    step->drawn.whole[1] =
-        begin(crop, step->in.w + 2 * crop->pad - step->out.w, view % 2 == 1, key, draw + 1, view);
+        crop_begin(crop, step->in.h + 2 * crop->pad - step->out.h, view / 2 == 1, key, draw, view);
+    step->drawn.whole[1] = crop_begin(crop, step->in.w + 2 * crop->pad - step->out.w, view % 2 == 1,
+                                      key, draw + 1, view);
     return 0;
 }
 
@@ -160,8 +161,8 @@ static tw_region_t needs(const void *own, const tw_transform_step_t *step, tw_re
 }
 
 /* Rows or columns that lie before the window are cut away; the others begin where they are seen. */
-static int run(const void *own, const tw_transform_step_t *step, tw_image_t *image, tw_work_t *work,
-               tw_buffer_t *out, tw_problem_t *problem)
+static int crop_run(const void *own, const tw_transform_step_t *step, tw_image_t *image,
+                    tw_work_t *work, tw_buffer_t *out, tw_problem_t *problem)
 {
     const tw_crop_t  *crop = own;
     const size_t      down = (size_t)step->drawn.whole[0], across = (size_t)step->drawn.whole[1];
@@ -190,7 +191,7 @@ static void in_tests(const char *word, char *text, size_t size)
     tw_crop_t    crop    = {.h = 0};
     tw_problem_t problem = {0};
 
-    parse(&crop, strchr(word, ':') + 1, &problem);
+    crop_parse(&crop, strchr(word, ':') + 1, &problem);
     text[0] = '\0';
     if (crop.h != 0 && crop.pad > 0) {
         snprintf(text, size, "crop:%zux%zu,pad=%zu,centre", crop.h, crop.w, crop.pad);
@@ -206,12 +207,12 @@ const tw_transform_ops_t tw_transform_crop = {
     .help  = "a part, anywhere, in the centre, or in tests the corners and the centre, five views; "
              "pad: of the image with a border of zeros",
     .own   = sizeof(tw_crop_t),
-    .parse = parse,
-    .follow   = follow,
+    .parse = crop_parse,
+    .follow   = crop_follow,
     .views    = views,
     .draws    = 2,
-    .plan     = plan,
+    .plan     = crop_plan,
     .needs    = needs,
-    .run      = run,
+    .run      = crop_run,
     .view     = 1,
     .in_tests = in_tests};

@@ -17,7 +17,7 @@ typedef struct tw_decode {
     int    stored; /* the file's orientation is left alone */
 } tw_decode_t;
 
-static int parse(void *own, const char *arguments, tw_problem_t *problem)
+static int decode_parse(void *own, const char *arguments, tw_problem_t *problem)
 {
     tw_decode_t *decode = own;
 
@@ -27,7 +27,7 @@ static int parse(void *own, const char *arguments, tw_problem_t *problem)
                                                                                               : -1;
 }
 
-static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
+static int decode_follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 {
     tw_decode_t *decode = own;
 
@@ -58,8 +58,9 @@ static int scale_for(const tw_transform_t *next, tw_shape_t full)
     return 8;
 }
 
-static int plan(const void *own, const tw_transform_t *next, const tw_image_t *image, uint64_t key,
-                unsigned draw, tw_transform_step_t *step, tw_work_t *work, tw_problem_t *problem)
+static int decode_plan(const void *own, const tw_transform_t *next, const tw_image_t *image,
+                       uint64_t key, unsigned draw, tw_transform_step_t *step, tw_work_t *work,
+                       tw_problem_t *problem)
 {
     const tw_decode_t *decode = own;
     tw_file_facts_t   *facts  = &step->drawn.file.facts;
@@ -85,8 +86,8 @@ static int plan(const void *own, const tw_transform_t *next, const tw_image_t *i
     return 0;
 }
 
-static int run(const void *own, const tw_transform_step_t *step, tw_image_t *image, tw_work_t *work,
-               tw_buffer_t *out, tw_problem_t *problem)
+static int decode_run(const void *own, const tw_transform_step_t *step, tw_image_t *image,
+                      tw_work_t *work, tw_buffer_t *out, tw_problem_t *problem)
 {
     tw_buffer_t *to = tw_work_free(work, image, out);
 
@@ -113,7 +114,7 @@ const tw_transform_ops_t tw_transform_decode = {
     .help   = "JPEG and PNG to pixels, turned as their EXIF says or as they are stored [exif]; "
               "always first",
     .own    = sizeof(tw_decode_t),
-    .parse  = parse,
-    .follow = follow,
-    .plan   = plan,
-    .run    = run};
+    .parse  = decode_parse,
+    .follow = decode_follow,
+    .plan   = decode_plan,
+    .run    = decode_run};

@@ -21,7 +21,7 @@ typedef struct tw_mean {
     float       *pixel;                 /* [c][h][w] */
 } tw_mean_t;
 
-static int parse(void *own, const char *arguments, tw_problem_t *problem)
+static int mean_parse(void *own, const char *arguments, tw_problem_t *problem)
 {
     tw_mean_t *mean = own;
 
@@ -34,12 +34,12 @@ static int parse(void *own, const char *arguments, tw_problem_t *problem)
     return mean->n > 0 ? 0 : -1;
 }
 
-static void release(void *own)
+static void mean_release(void *own)
 {
     free(((tw_mean_t *)own)->pixel);
 }
 
-static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
+static int mean_follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 {
     tw_mean_t *mean = own;
 
@@ -136,8 +136,8 @@ static int subtract(const tw_mean_t *mean, tw_image_t *image, tw_work_t *work, t
     return 0;
 }
 
-static int run(const void *own, const tw_transform_step_t *step, tw_image_t *image, tw_work_t *work,
-               tw_buffer_t *out, tw_problem_t *problem)
+static int mean_run(const void *own, const tw_transform_step_t *step, tw_image_t *image,
+                    tw_work_t *work, tw_buffer_t *out, tw_problem_t *problem)
 {
     const tw_mean_t *mean = own;
     const float      one  = 1.0f;
@@ -174,12 +174,12 @@ const tw_transform_ops_t tw_transform_mean = {
     .form    = "mean:M, mean:M,M,M, mean:planes or mean:pixels",
     .help    = "subtracted: given, or that of the training images, per plane or per pixel",
     .own     = sizeof(tw_mean_t),
-    .parse   = parse,
-    .release = release,
-    .follow  = follow,
+    .parse   = mean_parse,
+    .release = mean_release,
+    .follow  = mean_follow,
     .learns  = learns,
     .add     = add,
     .learn   = learn,
-    .run     = run,
+    .run     = mean_run,
     .affine  = affine,
     .pixels  = pixels};

@@ -14,7 +14,7 @@ typedef struct tw_mirror {
     int both;
 } tw_mirror_t;
 
-static int parse(void *own, const char *arguments, tw_problem_t *problem)
+static int mirror_parse(void *own, const char *arguments, tw_problem_t *problem)
 {
     tw_mirror_t *mirror = own;
 
@@ -27,8 +27,9 @@ static size_t views(const void *own)
     return ((const tw_mirror_t *)own)->both ? 2 : 1;
 }
 
-static int plan(const void *own, const tw_transform_t *next, const tw_image_t *image, uint64_t key,
-                unsigned draw, tw_transform_step_t *step, tw_work_t *work, tw_problem_t *problem)
+static int mirror_plan(const void *own, const tw_transform_t *next, const tw_image_t *image,
+                       uint64_t key, unsigned draw, tw_transform_step_t *step, tw_work_t *work,
+                       tw_problem_t *problem)
 {
     const tw_mirror_t *mirror = own;
 
@@ -54,8 +55,8 @@ static tw_region_t needs(const void *own, const tw_transform_step_t *step, tw_re
     return mirrored(step, make);
 }
 
-static int run(const void *own, const tw_transform_step_t *step, tw_image_t *image, tw_work_t *work,
-               tw_buffer_t *out, tw_problem_t *problem)
+static int mirror_run(const void *own, const tw_transform_step_t *step, tw_image_t *image,
+                      tw_work_t *work, tw_buffer_t *out, tw_problem_t *problem)
 {
     (void)own;
     (void)work;
@@ -71,11 +72,11 @@ const tw_transform_ops_t tw_transform_mirror = {
     .form  = "mirror or mirror:both",
     .help  = "left and right exchanged, in half of the images; both: in tests, two views of each",
     .own   = sizeof(tw_mirror_t),
-    .parse = parse,
+    .parse = mirror_parse,
     .views = views,
     .draws = 1,
-    .plan  = plan,
+    .plan  = mirror_plan,
     .needs = needs,
-    .run   = run,
+    .run   = mirror_run,
     .view  = 1,
     .in_tests = tw_setting_dropped};

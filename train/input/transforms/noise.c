@@ -19,7 +19,7 @@ static const float strength[COMPONENTS]     = {0.2175f, 0.0188f, 0.0045f};
 static const float direction[3][COMPONENTS] = {
     {-0.5675f, 0.7192f, 0.4009f}, {-0.5808f, -0.0045f, -0.8140f}, {-0.5836f, -0.6948f, 0.4203f}};
 
-static int parse(void *own, const char *arguments, tw_problem_t *problem)
+static int noise_parse(void *own, const char *arguments, tw_problem_t *problem)
 {
     float *deviation = own;
 
@@ -27,7 +27,7 @@ static int parse(void *own, const char *arguments, tw_problem_t *problem)
     return tw_setting_numbers(arguments, 0.0, 10.0, deviation, 1) == 1 ? 0 : -1;
 }
 
-static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
+static int noise_follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 {
     (void)own;
     form->type = TW_IMAGE_FLOATS;
@@ -47,8 +47,9 @@ static float gaussian(uint64_t key, unsigned draw)
     return sum;
 }
 
-static int plan(const void *own, const tw_transform_t *next, const tw_image_t *image, uint64_t key,
-                unsigned draw, tw_transform_step_t *step, tw_work_t *work, tw_problem_t *problem)
+static int noise_plan(const void *own, const tw_transform_t *next, const tw_image_t *image,
+                      uint64_t key, unsigned draw, tw_transform_step_t *step, tw_work_t *work,
+                      tw_problem_t *problem)
 {
     const float *deviation = own;
     float        a[COMPONENTS];
@@ -67,8 +68,8 @@ static int plan(const void *own, const tw_transform_t *next, const tw_image_t *i
     return 0;
 }
 
-static int run(const void *own, const tw_transform_step_t *step, tw_image_t *image, tw_work_t *work,
-               tw_buffer_t *out, tw_problem_t *problem)
+static int noise_run(const void *own, const tw_transform_step_t *step, tw_image_t *image,
+                     tw_work_t *work, tw_buffer_t *out, tw_problem_t *problem)
 {
     const float one = 1.0f;
 
@@ -90,10 +91,10 @@ const tw_transform_ops_t tw_transform_noise = {
     .form     = "noise:S, 0 to 10",
     .help     = "colour noise of standard deviation S along ImageNet's principal components",
     .own      = sizeof(float),
-    .parse    = parse,
-    .follow   = follow,
+    .parse    = noise_parse,
+    .follow   = noise_follow,
     .draws    = COMPONENTS * UNIFORMS,
-    .plan     = plan,
-    .run      = run,
+    .plan     = noise_plan,
+    .run      = noise_run,
     .affine   = affine,
     .in_tests = tw_setting_dropped};

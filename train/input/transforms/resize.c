@@ -15,7 +15,7 @@ typedef struct tw_resize {
     int    both; /* else h is of the shorter side, and the other follows */
 } tw_resize_t;
 
-static int parse(void *own, const char *arguments, tw_problem_t *problem)
+static int resize_parse(void *own, const char *arguments, tw_problem_t *problem)
 {
     tw_resize_t *resize = own;
     const char  *rest   = tw_setting_size(arguments, &resize->h, &resize->w, &resize->both);
@@ -35,7 +35,7 @@ static tw_shape_t resized(const tw_resize_t *resize, tw_shape_t in)
                         : (tw_shape_t){in.c, n * in.h / in.w, n};
 }
 
-static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
+static int resize_follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 {
     const tw_resize_t *resize = own;
 
@@ -50,8 +50,9 @@ static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
     return 0;
 }
 
-static int plan(const void *own, const tw_transform_t *next, const tw_image_t *image, uint64_t key,
-                unsigned draw, tw_transform_step_t *step, tw_work_t *work, tw_problem_t *problem)
+static int resize_plan(const void *own, const tw_transform_t *next, const tw_image_t *image,
+                       uint64_t key, unsigned draw, tw_transform_step_t *step, tw_work_t *work,
+                       tw_problem_t *problem)
 {
     (void)next;
     (void)image;
@@ -109,8 +110,8 @@ static int weights(tw_resize_line_t *line, size_t in, size_t out, size_t from, s
 }
 
 /* Rows into work->rows, whose columns then go to `to`. */
-static int run(const void *own, const tw_transform_step_t *step, tw_image_t *image, tw_work_t *work,
-               tw_buffer_t *out, tw_problem_t *problem)
+static int resize_run(const void *own, const tw_transform_step_t *step, tw_image_t *image,
+                      tw_work_t *work, tw_buffer_t *out, tw_problem_t *problem)
 {
     const tw_region_t need = step->need, make = step->make;
     const size_t      planes = step->in.c, between = make.h * need.w, made = make.h * make.w;
@@ -160,9 +161,9 @@ const tw_transform_ops_t tw_transform_resize = {
     .form    = "resize:N or resize:HxW, sides 1 to 16384",
     .help    = "the shorter side to N, or both sides; linear, antialiased",
     .own     = sizeof(tw_resize_t),
-    .parse   = parse,
-    .follow  = follow,
+    .parse   = resize_parse,
+    .follow  = resize_follow,
     .shrinks = 1,
-    .plan    = plan,
+    .plan    = resize_plan,
     .needs   = needs,
-    .run     = run};
+    .run     = resize_run};

@@ -32,7 +32,7 @@ static int parse_deviation(void *own, const char *arguments, tw_problem_t *probl
     return status;
 }
 
-static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
+static int scale_follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 {
     const tw_scale_t *scale = own;
 
@@ -40,8 +40,8 @@ static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
     return tw_setting_suits(scale->n, form->shape.c, problem);
 }
 
-static int run(const void *own, const tw_transform_step_t *step, tw_image_t *image, tw_work_t *work,
-               tw_buffer_t *out, tw_problem_t *problem)
+static int scale_run(const void *own, const tw_transform_step_t *step, tw_image_t *image,
+                     tw_work_t *work, tw_buffer_t *out, tw_problem_t *problem)
 {
     const tw_scale_t *scale = own;
     const float       zero  = 0.0f;
@@ -66,8 +66,8 @@ const tw_transform_ops_t tw_transform_scale     = {.name   = "scale",
                                                    .help   = "multiplied, all planes or each",
                                                    .own    = sizeof(tw_scale_t),
                                                    .parse  = parse_factor,
-                                                   .follow = follow,
-                                                   .run    = run,
+                                                   .follow = scale_follow,
+                                                   .run    = scale_run,
                                                    .affine = affine};
 const tw_transform_ops_t tw_transform_deviation = {.name   = "deviation",
                                                    .form   = "deviation:D or deviation:D,D,D",
@@ -75,6 +75,6 @@ const tw_transform_ops_t tw_transform_deviation = {.name   = "deviation",
                                                              "planes or of each",
                                                    .own    = sizeof(tw_scale_t),
                                                    .parse  = parse_deviation,
-                                                   .follow = follow,
-                                                   .run    = run,
+                                                   .follow = scale_follow,
+                                                   .run    = scale_run,
                                                    .affine = affine};
