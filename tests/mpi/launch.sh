@@ -12,7 +12,8 @@ case ${TW_ALL-}${program##*/} in
     ranks.mpi) ranks="1 2 7" ;;
     owners.mpi | hybrid_state.mpi) ranks=3 ;;
     device.mpi) ranks=4 ;;
-    node.mpi | hierarchical.mpi | disorder.mpi) ranks="2 7" ;;
+    hierarchical.mpi) ranks="2 4 7" ;;
+    node.mpi | disorder.mpi) ranks="2 7" ;;
     *) ranks="1 2 3 4 7" ;;
 esac
 ranks=${TW_RANKS:-$ranks}
