@@ -148,7 +148,8 @@ bool tw_policy_hierarchical(const tw_policy_config_t *config, size_t encoded, in
 {
     const tw_fpmode_t mode = tw_fpmode_enter();
     const bool        pays =
-        nodes > 1 && least > 1 && tw_policy_node_sums_pay(config, encoded, nodes, least);
+        nodes > 1 && least > 1 &&
+        (encoded > config->direct_max || tw_policy_node_sums_pay(config, encoded, nodes, least));
 
     tw_fpmode_leave(mode);
     return pays;

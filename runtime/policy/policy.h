@@ -57,7 +57,8 @@ bool tw_policy_chain(const tw_policy_config_t *config, size_t encoded, int ranks
 size_t tw_policy_chain_fragment(size_t message, size_t encoded, int ranks);
 
 /* Of allreduce and reduce: hierarchical on several nodes, each of several ranks, of which the
- * smallest has `least`; where it costs less than direct on the nodes' links. */
+ * smallest has `least`; for vectors beyond direct_max, and where it costs less than direct on the
+ * nodes' links. */
 bool tw_policy_hierarchical(const tw_policy_config_t *config, size_t encoded, int nodes, int least);
 
 /* Of allgather(v): the grid sends the same bytes in one more step and R+C-2 instead of P-1

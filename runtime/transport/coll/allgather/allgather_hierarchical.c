@@ -15,7 +15,8 @@
  * 1, 3).
  *
  * One quantisation, the bits of `pairwise`. Sent per node: (N-1) x its encoded blocks. Host memory
- * is sent from and received in the slots of the node; a device's by way of slot q / K of the lane.
+ * is sent from and received in the slots of the node; a device's by way of slot q / K of the lane,
+ * the last of which is for codes of other ranks: a device decodes from its own memory only.
  */
 #include "config.h"
 
@@ -125,6 +126,29 @@ static void tw_gather_publish(tw_request_t *op, tw_lane_t *lane)
     tw_lane_raise(op, lane, TW_CODES);
 }
 
+/* Ranks of another node whose codes one rank receives, at most. */
+static int tw_gather_carried(const tw_nodes_t *nodes)
+{
+    return (nodes->most + nodes->least - 1) / nodes->least;
+}
+
+/* The codes of number q, to be decoded: a device decodes from its own memory only. */
+static const uint8_t *tw_gather_from(tw_request_t *op, const tw_lane_t *lane, int q, size_t n)
+{
+    const uint8_t *room = tw_gather_room(op, lane, q);
+    uint8_t       *copy;
+
+    if (op->device == NULL) {
+        return room;
+    }
+    if (q % op->comm->node->ranks == op->comm->nodes->local) {
+        return tw_gather_codes(op, lane, q);
+    }
+    copy = tw_lane_slot(op, lane, tw_gather_carried(op->comm->nodes));
+    tw_op_copy(op, copy, room, tw_op_size(op, n));
+    return copy;
+}
+
 static void tw_gather_decode(tw_request_t *op, tw_lane_t *lane)
 {
     for (int q = 0; q < tw_gather_origins(op, lane); q++) {
@@ -133,7 +157,7 @@ static void tw_gather_decode(tw_request_t *op, tw_lane_t *lane)
         const size_t to   = op->array[TW_GATHER_FIRST][rank] + tw_gather_start(op, lane);
 
         if (n > 0) {
-            tw_op_decode(op, tw_gather_room(op, lane, q), n, tw_op_at(op, op->recv, to));
+            tw_op_decode(op, tw_gather_from(op, lane, q, n), n, tw_op_at(op, op->recv, to));
         }
     }
     tw_lane_done(op, lane);
@@ -307,23 +331,16 @@ static const tw_algorithm_ops_t tw_gather_bundle_ops = {.name   = "hierarchical"
 
 /* ---- the row --------------------------------------------------------------------------------- */
 
-/* Ranks of another node whose codes one rank receives, at most. */
-static int tw_gather_carried(const tw_collective_call_t *call)
-{
-    const tw_nodes_t *nodes = call->comm->nodes;
-
-    return (nodes->most + nodes->least - 1) / nodes->least;
-}
-
 static tw_status_t tw_gather_hier_serves(const tw_collective_call_t *call)
 {
-    return tw_collective_codes_most(call, tw_gather_carried(call)) > 0 ? tw_node_ready(call->comm)
-                                                                       : TW_ERR_UNSUPPORTED;
+    return tw_collective_codes_most(call, tw_gather_carried(call->comm->nodes)) > 0
+               ? tw_node_ready(call->comm)
+               : TW_ERR_UNSUPPORTED;
 }
 
 static void tw_gather_hier_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
 {
-    const int carried = tw_gather_carried(call);
+    const int carried = tw_gather_carried(call->comm->nodes);
 
     shape->longest = tw_gather_longest(call);
     if (tw_collective_bundles(call, shape->longest)) {
@@ -333,7 +350,7 @@ static void tw_gather_hier_shape(const tw_collective_call_t *call, tw_request_sh
     }
     shape->algorithm = &tw_gather_hier_ops;
     shape->most      = tw_collective_codes_most(call, carried);
-    shape->slots     = tw_collective_on_slots(call) ? carried : 0;
+    shape->slots     = tw_collective_on_slots(call) ? carried + 1 : 0;
 }
 
 const tw_algorithm_row_t tw_allgather_hierarchical = {.name    = "hierarchical",
