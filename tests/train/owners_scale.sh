@@ -11,7 +11,7 @@
 . "$top_srcdir/tests/train/common.bash"
 limit=${TW_TIME_LIMIT:-120}
 json_query=$top_builddir/tests/tools/json_query
-export THINWIRE_NODE_RANKS=1 THINWIRE_CHAIN_MIN=100k
+export THINWIRE_NODE_RANKS=1 THINWIRE_CHAIN_MIN=3k
 
 # record RANKS MODEL HOW ARG...: a run by --update HOW; leaves $scratch/job.cfg, and prints bytes of a step.
 record() {
