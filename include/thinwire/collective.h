@@ -105,9 +105,9 @@ const char *tw_algorithm_name(int algorithm);
 /* tw_bcast: the root's buffer also becomes decode(encode(x)), so that all ranks hold the same. */
 #define TW_BCAST_SAME 1u
 
-/* Options of a collective; zero-initialise it. Codec, algorithm and flags must be equal on all
- * ranks. The struct is read only during the call; codec and feedback must live until the operation
- * is complete (for a plan: until tw_request_free()). */
+/* Options of a collective; zero-initialise it. Codec, algorithm, flags and whether there is
+ * feedback must be equal on all ranks. The struct is read only during the call; codec and feedback
+ * must live until the operation is complete (for a plan: until tw_request_free()). */
 typedef struct tw_how {
     const tw_codec_t *codec;  /* NULL: fp32 */
     const tw_exec_t  *exec;   /* NULL: THINWIRE_THREADS, memory detected from the pointers */

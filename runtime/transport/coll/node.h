@@ -45,4 +45,49 @@ static inline bool tw_node_fits(const tw_comm_t *comm, size_t element, size_t n,
            tw_node_direct(comm, n * (size_t)fragments * element);
 }
 
+/* ---- rounds that take turns ------------------------------------------------------------------
+ *
+ * With N nodes, round c has fragment c / N of the intervals of all ranks of node c % N. On another
+ * node of K ranks, number q % K works for that node's number q. */
+
+static inline int tw_turn_node(const tw_request_t *op, const tw_lane_t *lane)
+{
+    return (int)(lane->round % (size_t)op->comm->nodes->count);
+}
+
+static inline bool tw_turn_is_ours(const tw_request_t *op, const tw_lane_t *lane)
+{
+    return tw_turn_node(op, lane) == op->comm->nodes->mine;
+}
+
+/* The rank with number q on the node whose turn it is, and how many it has. */
+static inline int tw_turn_rank(const tw_request_t *op, const tw_lane_t *lane, int q)
+{
+    return tw_nodes_rank(op->comm->nodes, tw_turn_node(op, lane), q);
+}
+
+static inline int tw_turn_ranks(const tw_request_t *op, const tw_lane_t *lane)
+{
+    return tw_nodes_ranks(op->comm->nodes, tw_turn_node(op, lane));
+}
+
+/* Offset of this round's fragment in an interval, and its values of one of `length` values. */
+static inline size_t tw_turn_start(const tw_request_t *op, const tw_lane_t *lane)
+{
+    return lane->round / (size_t)op->comm->nodes->count * op->chunk;
+}
+
+static inline size_t tw_turn_values(const tw_request_t *op, const tw_lane_t *lane, size_t length)
+{
+    const size_t start = tw_turn_start(op, lane), left = start < length ? length - start : 0;
+
+    return left < op->chunk ? left : op->chunk;
+}
+
+/* Ranks of another node for which one rank works, at most. */
+static inline int tw_turn_carried(const tw_nodes_t *nodes)
+{
+    return (nodes->most + nodes->least - 1) / nodes->least;
+}
+
 #endif /* TW_TRANSPORT_COLL_NODE_H */

@@ -26,39 +26,10 @@
 /* Phases of a ticket: each is the stage that waits for it. */
 enum { TW_ENCODED = 1, TW_CODES = 2, TW_ARRIVED = 3 };
 
-static int tw_gather_turn(const tw_request_t *op, const tw_lane_t *lane)
-{
-    return (int)(lane->round % (size_t)op->comm->nodes->count);
-}
-
-static bool tw_gather_ours(const tw_request_t *op, const tw_lane_t *lane)
-{
-    return tw_gather_turn(op, lane) == op->comm->nodes->mine;
-}
-
-/* The rank with number q on the node of this round. */
-static int tw_gather_origin(const tw_request_t *op, const tw_lane_t *lane, int q)
-{
-    return tw_nodes_rank(op->comm->nodes, tw_gather_turn(op, lane), q);
-}
-
-static int tw_gather_origins(const tw_request_t *op, const tw_lane_t *lane)
-{
-    return tw_nodes_ranks(op->comm->nodes, tw_gather_turn(op, lane));
-}
-
-/* Offset of this round's fragment in a block. */
-static size_t tw_gather_start(const tw_request_t *op, const tw_lane_t *lane)
-{
-    return lane->round / (size_t)op->comm->nodes->count * op->chunk;
-}
-
 /* Values of a rank's fragment. */
 static size_t tw_gather_values(const tw_request_t *op, const tw_lane_t *lane, int rank)
 {
-    const size_t count = op->array[TW_GATHER_COUNT][rank], start = tw_gather_start(op, lane);
-
-    return start >= count ? 0 : count - start < op->chunk ? count - start : op->chunk;
+    return tw_turn_values(op, lane, op->array[TW_GATHER_COUNT][rank]);
 }
 
 /* Where all ranks of this node find the codes of number q, in the slot of their carrier. */
@@ -89,7 +60,7 @@ static tw_status_t tw_gather_give(tw_request_t *op, tw_lane_t *lane)
     if (n == 0) {
         return TW_OK;
     }
-    tw_op_encode(op, tw_op_at(op, op->send, tw_gather_start(op, lane)), n, codes);
+    tw_op_encode(op, tw_op_at(op, op->send, tw_turn_start(op, lane)), n, codes);
     for (int i = 1; i < nodes->count && status == TW_OK; i++) {
         const int to      = (nodes->mine + i) % nodes->count;
         const int carrier = nodes->local % tw_nodes_ranks(nodes, to);
@@ -104,9 +75,9 @@ static tw_status_t tw_gather_receives(tw_request_t *op, tw_lane_t *lane)
 {
     tw_status_t status = TW_OK;
 
-    for (int q = op->comm->nodes->local; q < tw_gather_origins(op, lane) && status == TW_OK;
+    for (int q = op->comm->nodes->local; q < tw_turn_ranks(op, lane) && status == TW_OK;
          q += op->comm->node->ranks) {
-        const int from = tw_gather_origin(op, lane, q);
+        const int from = tw_turn_rank(op, lane, q);
 
         status = tw_lane_recv(op, lane, 1, tw_gather_codes(op, lane, q),
                               tw_op_size(op, tw_gather_values(op, lane, from)), from);
@@ -116,20 +87,14 @@ static tw_status_t tw_gather_receives(tw_request_t *op, tw_lane_t *lane)
 
 static void tw_gather_publish(tw_request_t *op, tw_lane_t *lane)
 {
-    for (int q = op->comm->nodes->local; op->device != NULL && q < tw_gather_origins(op, lane);
+    for (int q = op->comm->nodes->local; op->device != NULL && q < tw_turn_ranks(op, lane);
          q += op->comm->node->ranks) {
-        const size_t n = tw_gather_values(op, lane, tw_gather_origin(op, lane, q));
+        const size_t n = tw_gather_values(op, lane, tw_turn_rank(op, lane, q));
 
         tw_op_copy(op, tw_gather_room(op, lane, q), tw_gather_codes(op, lane, q),
                    tw_op_size(op, n));
     }
     tw_lane_raise(op, lane, TW_CODES);
-}
-
-/* Ranks of another node whose codes one rank receives, at most. */
-static int tw_gather_carried(const tw_nodes_t *nodes)
-{
-    return (nodes->most + nodes->least - 1) / nodes->least;
 }
 
 /* The codes of number q, to be decoded: a device decodes from its own memory only. */
@@ -144,17 +109,17 @@ static const uint8_t *tw_gather_from(tw_request_t *op, const tw_lane_t *lane, in
     if (q % op->comm->node->ranks == op->comm->nodes->local) {
         return tw_gather_codes(op, lane, q);
     }
-    copy = tw_lane_slot(op, lane, tw_gather_carried(op->comm->nodes));
+    copy = tw_lane_slot(op, lane, tw_turn_carried(op->comm->nodes));
     tw_op_copy(op, copy, room, tw_op_size(op, n));
     return copy;
 }
 
 static void tw_gather_decode(tw_request_t *op, tw_lane_t *lane)
 {
-    for (int q = 0; q < tw_gather_origins(op, lane); q++) {
-        const int    rank = tw_gather_origin(op, lane, q);
+    for (int q = 0; q < tw_turn_ranks(op, lane); q++) {
+        const int    rank = tw_turn_rank(op, lane, q);
         const size_t n    = tw_gather_values(op, lane, rank);
-        const size_t to   = op->array[TW_GATHER_FIRST][rank] + tw_gather_start(op, lane);
+        const size_t to   = op->array[TW_GATHER_FIRST][rank] + tw_turn_start(op, lane);
 
         if (n > 0) {
             tw_op_decode(op, tw_gather_from(op, lane, q, n), n, tw_op_at(op, op->recv, to));
@@ -169,7 +134,7 @@ static tw_status_t tw_gather_hier_step(tw_request_t *op, tw_lane_t *lane)
     case 0:
         return TW_OK;
     case 1:
-        return tw_gather_ours(op, lane) ? tw_gather_give(op, lane) : tw_gather_receives(op, lane);
+        return tw_turn_is_ours(op, lane) ? tw_gather_give(op, lane) : tw_gather_receives(op, lane);
     case 2:
         tw_gather_publish(op, lane);
         return TW_OK;
@@ -202,9 +167,9 @@ static const tw_algorithm_ops_t tw_gather_hier_ops = {.name   = "hierarchical",
  * which are `at` bytes into the message. */
 static uint8_t *tw_bundle_room(const tw_request_t *op, const tw_lane_t *lane, int q, size_t at)
 {
-    return tw_gather_ours(op, lane)
+    return tw_turn_is_ours(op, lane)
                ? tw_lane_room(op, lane, q)
-               : tw_lane_room(op, lane, tw_gather_turn(op, lane) % op->comm->node->ranks) + at;
+               : tw_lane_room(op, lane, tw_turn_node(op, lane) % op->comm->node->ranks) + at;
 }
 
 /* Bytes of the message, and how many values it carries. */
@@ -213,8 +178,8 @@ static size_t tw_bundle_bytes(const tw_request_t *op, const tw_lane_t *lane, siz
     size_t bytes = 0;
 
     *values_p = 0;
-    for (int q = 0; q < tw_gather_origins(op, lane); q++) {
-        const size_t n = tw_gather_values(op, lane, tw_gather_origin(op, lane, q));
+    for (int q = 0; q < tw_turn_ranks(op, lane); q++) {
+        const size_t n = tw_gather_values(op, lane, tw_turn_rank(op, lane, q));
 
         bytes += tw_op_size(op, n);
         *values_p += n;
@@ -227,7 +192,7 @@ static void tw_bundle_encode(tw_request_t *op, tw_lane_t *lane)
     const size_t n = tw_gather_values(op, lane, op->comm->rank);
 
     if (n > 0) {
-        tw_op_encode(op, tw_op_at(op, op->send, tw_gather_start(op, lane)), n,
+        tw_op_encode(op, tw_op_at(op, op->send, tw_turn_start(op, lane)), n,
                      tw_lane_room(op, lane, op->comm->nodes->local));
     }
     tw_lane_raise(op, lane, TW_ENCODED);
@@ -237,9 +202,8 @@ static void tw_bundle_pack(tw_request_t *op, tw_lane_t *lane)
 {
     uint8_t *to = tw_lane_slot(op, lane, 0);
 
-    for (int q = 0; q < tw_gather_origins(op, lane); q++) {
-        const size_t bytes =
-            tw_op_size(op, tw_gather_values(op, lane, tw_gather_origin(op, lane, q)));
+    for (int q = 0; q < tw_turn_ranks(op, lane); q++) {
+        const size_t bytes = tw_op_size(op, tw_gather_values(op, lane, tw_turn_rank(op, lane, q)));
 
         tw_op_copy(op, to, tw_lane_room(op, lane, q), bytes);
         to += bytes;
@@ -250,7 +214,7 @@ static void tw_bundle_pack(tw_request_t *op, tw_lane_t *lane)
 static tw_status_t tw_bundle_exchange(tw_request_t *op, tw_lane_t *lane)
 {
     const tw_nodes_t *nodes = op->comm->nodes;
-    const int         turn = tw_gather_turn(op, lane), ranks = op->comm->node->ranks;
+    const int         turn = tw_turn_node(op, lane), ranks = op->comm->node->ranks;
     tw_status_t       status = TW_OK;
     bool              packed = false;
     size_t            values;
@@ -258,9 +222,8 @@ static tw_status_t tw_bundle_exchange(tw_request_t *op, tw_lane_t *lane)
 
     if (turn != nodes->mine) {
         return turn % ranks == nodes->local
-                   ? tw_lane_recv(
-                         op, lane, 2, tw_lane_room(op, lane, nodes->local), bytes,
-                         tw_gather_origin(op, lane, nodes->mine % tw_gather_origins(op, lane)))
+                   ? tw_lane_recv(op, lane, 2, tw_lane_room(op, lane, nodes->local), bytes,
+                                  tw_turn_rank(op, lane, nodes->mine % tw_turn_ranks(op, lane)))
                    : TW_OK;
     }
     for (int t = nodes->local; t < nodes->count && status == TW_OK; t += ranks) {
@@ -281,10 +244,10 @@ static void tw_bundle_decode(tw_request_t *op, tw_lane_t *lane)
 {
     size_t at = 0;
 
-    for (int q = 0; q < tw_gather_origins(op, lane); q++) {
-        const int    rank = tw_gather_origin(op, lane, q);
+    for (int q = 0; q < tw_turn_ranks(op, lane); q++) {
+        const int    rank = tw_turn_rank(op, lane, q);
         const size_t n    = tw_gather_values(op, lane, rank);
-        const size_t to   = op->array[TW_GATHER_FIRST][rank] + tw_gather_start(op, lane);
+        const size_t to   = op->array[TW_GATHER_FIRST][rank] + tw_turn_start(op, lane);
 
         if (n > 0) {
             tw_op_decode(op, tw_bundle_room(op, lane, q, at), n, tw_op_at(op, op->recv, to));
@@ -300,7 +263,7 @@ static tw_status_t tw_bundle_step(tw_request_t *op, tw_lane_t *lane)
     case 0:
         return TW_OK;
     case 1:
-        if (tw_gather_ours(op, lane)) {
+        if (tw_turn_is_ours(op, lane)) {
             tw_bundle_encode(op, lane);
         }
         return TW_OK;
@@ -318,7 +281,7 @@ static tw_status_t tw_bundle_step(tw_request_t *op, tw_lane_t *lane)
 /* The node's own ranks wait for each other's codes, the others' for their message. */
 static bool tw_bundle_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
 {
-    const int waits = tw_gather_ours(op, lane) ? TW_ENCODED : TW_ARRIVED;
+    const int waits = tw_turn_is_ours(op, lane) ? TW_ENCODED : TW_ARRIVED;
 
     return (lane->stage > 0 && lane->stage != waits) || tw_node_exchange_ready(op, lane, peer_p);
 }
@@ -333,14 +296,14 @@ static const tw_algorithm_ops_t tw_gather_bundle_ops = {.name   = "hierarchical"
 
 static tw_status_t tw_gather_hier_serves(const tw_collective_call_t *call)
 {
-    return tw_collective_codes_most(call, tw_gather_carried(call->comm->nodes)) > 0
+    return tw_collective_codes_most(call, tw_turn_carried(call->comm->nodes)) > 0
                ? tw_node_ready(call->comm)
                : TW_ERR_UNSUPPORTED;
 }
 
 static void tw_gather_hier_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
 {
-    const int carried = tw_gather_carried(call->comm->nodes);
+    const int carried = tw_turn_carried(call->comm->nodes);
 
     shape->longest = tw_gather_longest(call);
     if (tw_collective_bundles(call, shape->longest)) {

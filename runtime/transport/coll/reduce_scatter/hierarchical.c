@@ -34,9 +34,9 @@ void tw_scatter_publish(tw_request_t *op, tw_lane_t *lane, bool all)
     const int      ranks = op->comm->node->ranks, mine = op->comm->nodes->local;
     const uint64_t start = tw_clock_ns();
 
-    for (int q = 0; q < tw_scatter_owners(op, lane); q++) {
+    for (int q = 0; q < tw_turn_ranks(op, lane); q++) {
         size_t       n;
-        const size_t first = tw_scatter_fragment(op, lane, tw_scatter_owner(op, lane, q), &n);
+        const size_t first = tw_scatter_fragment(op, lane, tw_turn_rank(op, lane, q), &n);
 
         if ((all || q % ranks != mine) && n > 0) {
             tw_op_copy(op, tw_scatter_room(op, lane, mine, q),

@@ -6,42 +6,17 @@
 #define TW_TRANSPORT_COLL_REDUCE_SCATTER_HIERARCHICAL_H
 
 #include "runtime/transport/coll/allreduce/reduction.h"
+#include "runtime/transport/coll/node.h"
 
 /* Phases of a ticket: each is the stage that waits for it. */
 enum { TW_INPUTS = 1, TW_ARRIVED = 3 };
-
-static inline int tw_scatter_turn(const tw_request_t *op, const tw_lane_t *lane)
-{
-    return (int)(lane->round % (size_t)op->comm->nodes->count);
-}
-
-/* The owner with number q on the node of this round. */
-static inline int tw_scatter_owner(const tw_request_t *op, const tw_lane_t *lane, int q)
-{
-    return tw_nodes_rank(op->comm->nodes, tw_scatter_turn(op, lane), q);
-}
-
-static inline int tw_scatter_owners(const tw_request_t *op, const tw_lane_t *lane)
-{
-    return tw_nodes_ranks(op->comm->nodes, tw_scatter_turn(op, lane));
-}
-
-/* Offset of this round's fragment in a share. */
-static inline size_t tw_scatter_start(const tw_request_t *op, const tw_lane_t *lane)
-{
-    return lane->round / (size_t)op->comm->nodes->count * op->chunk;
-}
 
 /* First value of an owner's fragment in the vector, and how many there are. */
 static inline size_t tw_scatter_fragment(const tw_request_t *op, const tw_lane_t *lane, int owner,
                                          size_t *n_p)
 {
-    const size_t length = op->array[TW_SHARE_LENGTH][owner];
-    const size_t start  = tw_scatter_start(op, lane);
-    const size_t left   = start < length ? length - start : 0;
-
-    *n_p = left < op->chunk ? left : op->chunk;
-    return op->array[TW_SHARE_FIRST][owner] + start;
+    *n_p = tw_turn_values(op, lane, op->array[TW_SHARE_LENGTH][owner]);
+    return op->array[TW_SHARE_FIRST][owner] + tw_turn_start(op, lane);
 }
 
 static inline uint8_t *tw_scatter_room(const tw_request_t *op, const tw_lane_t *lane, int local,

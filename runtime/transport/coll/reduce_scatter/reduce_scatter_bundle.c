@@ -9,7 +9,6 @@
  */
 #include "config.h"
 
-#include "runtime/transport/coll/node.h"
 #include "runtime/transport/coll/reduce_scatter/hierarchical.h"
 
 /* Bytes of the codes of the owners with numbers below `owners`, and how many values they are. */
@@ -20,7 +19,7 @@ static size_t tw_bundle_bytes(const tw_request_t *op, const tw_lane_t *lane, int
 
     *values_p = 0;
     for (int q = 0; q < owners; q++) {
-        (void)tw_scatter_fragment(op, lane, tw_scatter_owner(op, lane, q), &n);
+        (void)tw_scatter_fragment(op, lane, tw_turn_rank(op, lane, q), &n);
         bytes += tw_op_size(op, n);
         *values_p += n;
     }
@@ -41,7 +40,7 @@ static uint8_t *tw_bundle_arrived(const tw_request_t *op, const tw_lane_t *lane,
 static void tw_bundle_add(tw_request_t *op, tw_lane_t *lane, int q, uint8_t *codes)
 {
     size_t       n;
-    const size_t first = tw_scatter_fragment(op, lane, tw_scatter_owner(op, lane, q), &n);
+    const size_t first = tw_scatter_fragment(op, lane, tw_turn_rank(op, lane, q), &n);
 
     if (n > 0) {
         tw_reduction_sum_node(op, lane, tw_op_at(op, tw_scatter_values(op), first), n,
@@ -75,8 +74,8 @@ static tw_status_t tw_bundle_receive(tw_request_t *op, tw_lane_t *lane, size_t b
 static tw_status_t tw_bundle_exchange(tw_request_t *op, tw_lane_t *lane)
 {
     const tw_nodes_t *nodes = op->comm->nodes;
-    const int         turn = tw_scatter_turn(op, lane), owners = tw_scatter_owners(op, lane);
-    size_t            values, at;
+    const int         turn = tw_turn_node(op, lane), owners = tw_turn_ranks(op, lane);
+    size_t            values, ahead;
     const size_t      bytes = tw_bundle_bytes(op, lane, owners, &values);
 
     if (turn == nodes->mine) {
@@ -86,18 +85,18 @@ static tw_status_t tw_bundle_exchange(tw_request_t *op, tw_lane_t *lane)
         return TW_OK;
     }
     for (int q = 0; q < owners; q++) {
-        at = tw_bundle_bytes(op, lane, q, &values);
+        const size_t at = tw_bundle_bytes(op, lane, q, &ahead);
+
         tw_bundle_add(op, lane, q, tw_lane_slot(op, lane, 0) + at);
     }
-    (void)tw_bundle_bytes(op, lane, owners, &values);
     return tw_lane_send(op, lane, 2, 2, tw_lane_slot(op, lane, 0), bytes,
-                        tw_scatter_owner(op, lane, nodes->mine % owners), values);
+                        tw_turn_rank(op, lane, nodes->mine % owners), values);
 }
 
 static void tw_bundle_total(tw_request_t *op, tw_lane_t *lane)
 {
     const tw_nodes_t *nodes = op->comm->nodes;
-    uint8_t          *out   = tw_op_at(op, op->recv, tw_scatter_start(op, lane));
+    uint8_t          *out   = tw_op_at(op, op->recv, tw_turn_start(op, lane));
     size_t            values, n;
     const size_t      at = tw_bundle_bytes(op, lane, nodes->local, &values);
 
@@ -129,7 +128,7 @@ static tw_status_t tw_bundle_step(tw_request_t *op, tw_lane_t *lane)
         tw_lane_raise(op, lane, TW_ARRIVED);
         return TW_OK;
     default:
-        if (tw_scatter_turn(op, lane) == op->comm->nodes->mine) {
+        if (tw_turn_is_ours(op, lane)) {
             tw_bundle_total(op, lane);
         }
         tw_lane_done(op, lane);
@@ -140,8 +139,7 @@ static tw_status_t tw_bundle_step(tw_request_t *op, tw_lane_t *lane)
 /* Ranks of other nodes have no message to wait for. */
 static bool tw_bundle_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
 {
-    return lane->stage == 2 ||
-           (lane->stage == 3 && tw_scatter_turn(op, lane) != op->comm->nodes->mine) ||
+    return lane->stage == 2 || (lane->stage == 3 && !tw_turn_is_ours(op, lane)) ||
            tw_node_exchange_ready(op, lane, peer_p);
 }
 

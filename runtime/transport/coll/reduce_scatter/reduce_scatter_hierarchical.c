@@ -17,7 +17,6 @@
  */
 #include "config.h"
 
-#include "runtime/transport/coll/node.h"
 #include "runtime/transport/coll/reduce_scatter/hierarchical.h"
 
 /* ---- stages ---------------------------------------------------------------------------------- */
@@ -44,8 +43,8 @@ static tw_status_t tw_scatter_receives(tw_request_t *op, tw_lane_t *lane)
 static tw_status_t tw_scatter_carry(tw_request_t *op, tw_lane_t *lane, int q)
 {
     const tw_nodes_t *nodes = op->comm->nodes;
-    const int         owner = tw_scatter_owner(op, lane, q);
-    const bool        ours  = tw_scatter_turn(op, lane) == nodes->mine;
+    const int         owner = tw_turn_rank(op, lane, q);
+    const bool        ours  = tw_turn_is_ours(op, lane);
     const int         slot  = ours ? nodes->mine : nodes->count + q / op->comm->node->ranks;
     uint8_t          *codes = tw_lane_slot(op, lane, slot);
     size_t            n;
@@ -64,10 +63,10 @@ static tw_status_t tw_scatter_carries(tw_request_t *op, tw_lane_t *lane)
 {
     tw_status_t status = TW_OK;
 
-    if (tw_scatter_turn(op, lane) == op->comm->nodes->mine) {
+    if (tw_turn_is_ours(op, lane)) {
         status = tw_scatter_receives(op, lane);
     }
-    for (int q = op->comm->nodes->local; q < tw_scatter_owners(op, lane) && status == TW_OK;
+    for (int q = op->comm->nodes->local; q < tw_turn_ranks(op, lane) && status == TW_OK;
          q += op->comm->node->ranks) {
         status = tw_scatter_carry(op, lane, q);
     }
@@ -77,7 +76,7 @@ static tw_status_t tw_scatter_carries(tw_request_t *op, tw_lane_t *lane)
 
 static void tw_scatter_add(tw_request_t *op, tw_lane_t *lane)
 {
-    uint8_t *out = tw_op_at(op, op->recv, tw_scatter_start(op, lane));
+    uint8_t *out = tw_op_at(op, op->recv, tw_turn_start(op, lane));
     size_t   n;
 
     (void)tw_scatter_fragment(op, lane, op->comm->rank, &n);
@@ -102,7 +101,7 @@ static tw_status_t tw_scatter_step(tw_request_t *op, tw_lane_t *lane)
     case 2:
         return tw_scatter_carries(op, lane);
     default:
-        if (tw_scatter_turn(op, lane) == op->comm->nodes->mine) {
+        if (tw_turn_is_ours(op, lane)) {
             tw_scatter_add(op, lane);
         }
         return TW_OK;
@@ -161,7 +160,7 @@ static void tw_scatter_shape(const tw_collective_call_t *call, tw_request_shape_
 
     shape->algorithm = &tw_scatter_hierarchical_ops;
     shape->sum       = true;
-    shape->slots     = nodes->count + (nodes->most + nodes->least - 1) / nodes->least;
+    shape->slots     = nodes->count + tw_turn_carried(nodes);
     shape->longest   = tw_share_longest(call, 1, (size_t)call->comm->size);
     shape->most      = tw_scatter_most(call, tw_collective_room(call));
     if ((call->how == NULL || call->how->feedback == NULL) &&
