@@ -8,7 +8,8 @@
 # LAB is HOSTS:RATE:SIZES:OPERATIONS, sizes and operations with commas; default:
 #     4:1gbit:16M,64M:allreduce,bcast,alltoall  2:10gbit:16M:allreduce,bcast,alltoall
 #     8:250mbit:16M:allreduce
-# SIZE is what thinwire bench takes: bytes of float32 of the vector, of alltoall the block for one rank.
+# SIZE is what thinwire bench takes: bytes of float32 of the vector, of reduce_scatter, allgather and
+# alltoall the block of one rank. PER_HOST ranks run on each host (1).
 # Open MPI as it comes and all codecs take turns in one job (thinwire bench). The best setting of Open MPI is
 # searched among algorithms and segments, then with more links per peer (btl_tcp_links), and the winner is measured
 # again, each by a job of its own.
@@ -26,6 +27,7 @@ else
     labs=(4:1gbit:16M,64M:allreduce,bcast,alltoall 2:10gbit:16M:allreduce,bcast,alltoall 8:250mbit:16M:allreduce)
 fi
 codecs=${CODECS:-fp32,bitpack:2,tree8,onebit}
+per_host=${PER_HOST:-1}
 begin=$SECONDS
 last=${SEARCH_SECONDS:-1200}
 
@@ -37,6 +39,8 @@ searched() {
         bcast) echo 0:0 3:131072 3:1048576 4:131072 6:131072 8:0 9:0 ;; # pipeline, split binary, binomial,
                                                                          # scatter-allgather
         alltoall) echo 0:0 1:0 2:0 4:0 ;; # linear, pairwise, linear with sync
+        allgather) echo 0:0 1:0 3:0 4:0 5:0 ;; # linear, doubling, ring, neighbour exchange
+        reduce_scatter) echo 0:0 1:0 3:0 4:0 ;; # of the block: linear, halving, butterfly
     esac
 }
 
@@ -44,15 +48,16 @@ searched() {
 job() {
     local hosts=$1 operation=$2 size=$3 list=$4
     shift 4
-    LIMIT=300 on_hosts "$hosts" "$@" "$build/bin/thinwire" bench "$operation" --codec "$list" --min "$size" --max "$size" \
+    LIMIT=300 on_hosts $((hosts * per_host)) "$@" "$build/bin/thinwire" bench "$operation" --codec "$list" --min "$size" --max "$size" \
         --json "$out/run.json" </dev/null >"$out/run.log" 2>&1 || { tail -n 3 "$out/run.log" >&2; return 1; }
     rows run codec seconds mpi_seconds
 }
 
 # native HOSTS OPERATION SIZE ALGORITHM:SEGMENT LINKS: "seconds setting links" of Open MPI; onebit takes least time beside it
 native() {
-    job "$1" "$2" "$3" onebit --mca coll_tuned_use_dynamic_rules 1 --mca "coll_tuned_$2_algorithm" "${4%:*}" \
-        --mca "coll_tuned_$2_algorithm_segmentsize" "${4#*:}" --mca btl_tcp_links "$5" | awk -v setting="$4 $5" '{ print $3, setting }'
+    local name=coll_tuned_${2/%scatter/scatter_block}_algorithm
+    job "$1" "$2" "$3" onebit --mca coll_tuned_use_dynamic_rules 1 --mca "$name" "${4%:*}" \
+        --mca "${name}_segmentsize" "${4#*:}" --mca btl_tcp_links "$5" | awk -v setting="$4 $5" '{ print $3, setting }'
 }
 
 # search HOSTS OPERATION SIZE: "seconds setting links" of what is fastest, nothing if there was no time
@@ -103,10 +108,13 @@ rm -f "$out"/run.{json,log}
 
 # The bound: bytes that one link must carry, less what the token bucket lets through at once. One line for each
 # row of the lab, in ms and, in brackets, bound / time; the same for gnuplot.
-awk -F '\t' -v list="$codecs" -v data="$out/netlab.dat" '
+awk -F '\t' -v list="$codecs" -v ranks="$per_host" -v data="$out/netlab.dat" '
 function number(text, units) { units = "kMG"; return text * 1024 ^ index(units, substr(text, length(text))) }
 function rate(text) { return text * (text ~ /gbit/ ? 1e9 : text ~ /mbit/ ? 1e6 : 1e3) / 8 }
-function bytes(op, hosts, size) { return op == "bcast" ? size : op == "alltoall" ? (hosts - 1) * size : 2 * (hosts - 1) / hosts * size }
+function bytes(op, hosts, size) {
+    if (op == "bcast") { return size }
+    return op == "allreduce" ? 2 * (hosts - 1) / hosts * size : (hosts - 1) * size * ranks * (op == "alltoall" ? ranks : 1)
+}
 function cell(seconds) { return seconds + 0 == 0 ? "-" : sprintf("%.1f (%.2f)", seconds * 1e3, bound / seconds) }
 function ratio(seconds) { return seconds + 0 == 0 ? "?" : bound / seconds }
 function finish(    i) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/bench_collective.c - thinwire bench allreduce, bcast, alltoall: MPI and thinwire with each
- * codec in turn, on the same data; the time of a repetition is that of the slowest rank.
+ * tools/bench_collective.c - thinwire bench allreduce, bcast, reduce_scatter, allgather, alltoall:
+ * MPI and thinwire with each codec in turn, on the same data; the time of a repetition is that of
+ * the slowest rank.
  */
 #include "config.h"
 
@@ -143,8 +144,8 @@ static void print_header(const operation_t *operation, const job_t *job,
         "1\nthinwire is faster. wire bytes: counted, the most that a rank sent. Errors are "
         "relative to the RMS of\nthe exact result. identical: all ranks hold the same bits.%s\n\n",
         operation->name, job->size, job->size == 1 ? "" : "s", a->data != NULL ? a->data : "normal",
-        operation->per_rank ? " for each rank" : "", operation->mpi_name,
-        operation->same ? "" : " (In an alltoall they hold different data: -.)");
+        bench_values(operation, 1, 2) > 1 ? " for each rank" : "", operation->mpi_name,
+        operation->same ? "" : " (Here they hold different data: -.)");
     table_header(columns, COLUMNS);
 }
 
@@ -289,9 +290,9 @@ static int run_job(const operation_t *operation, const job_t *job, const collect
     return code;
 }
 
-static int bench_collective(const operation_t *operation, const char *usage, const char *about,
-                            const char *examples, job_t *job, int argc, char **argv)
+int bench_collective_main(job_t *job, int argc, char **argv)
 {
+    const operation_t     *operation = bench_operation(argv[0]);
     collective_arguments_t a         = {0};
     const option_t         options[] = {
                 {"--codec", "LIST",
@@ -312,12 +313,13 @@ static int bench_collective(const operation_t *operation, const char *usage, con
                  OPTION_FLAG, &a.model, 0, 0},
                 {"--json", "FILE", "Also write the rows as JSON.", OPTION_TEXT, &a.json, 0, 0},
                 {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
-    const command_t command = {usage, about, examples, .options = options};
+    char            name[32], usage[80];
+    const command_t command = {usage, operation->about, operation->examples, .options = options};
     tw_problem_t    problem = {.set = 0};
-    char            name[32];
     int             code;
 
     snprintf(name, sizeof(name), "bench %s", operation->name);
+    snprintf(usage, sizeof(usage), "mpirun -n P thinwire %s [OPTION...]", name);
     code = job_options(job, &command, name, argc, argv);
     if (code != JOB_GO_ON) {
         return code;
@@ -330,36 +332,4 @@ static int bench_collective(const operation_t *operation, const char *usage, con
     }
     job_complain(job, "%s: %s", name, problem.text);
     return EXIT_USAGE;
-}
-
-int bench_allreduce_main(job_t *job, int argc, char **argv)
-{
-    return bench_collective(
-        &operation_allreduce, "mpirun -n P thinwire bench allreduce [OPTION...]",
-        "Adds float32 vectors over all ranks by MPI_Allreduce and by tw_allreduce with each "
-        "codec,\n"
-        "and prints times, bytes on the wire, and what encoding did to the sum.",
-        "Examples:\n  mpirun -n 4 thinwire bench allreduce\n"
-        "  mpirun -n 4 thinwire bench allreduce --codec tree8,int8 --min 64k --max 64M",
-        job, argc, argv);
-}
-
-int bench_bcast_main(job_t *job, int argc, char **argv)
-{
-    return bench_collective(
-        &operation_bcast, "mpirun -n P thinwire bench bcast [OPTION...]",
-        "Sends a float32 vector from rank 0 to all ranks by MPI_Bcast and by tw_bcast with each\n"
-        "codec. Times are of the default, in which the root's buffer stays exact; bytes, errors\n"
-        "and identity are of one more run with TW_BCAST_SAME, after which all ranks hold the same.",
-        "Examples:\n  mpirun -n 4 thinwire bench bcast --codec bitpack:1,bitpack:2,bitpack:3", job,
-        argc, argv);
-}
-
-int bench_alltoall_main(job_t *job, int argc, char **argv)
-{
-    return bench_collective(
-        &operation_alltoall, "mpirun -n P thinwire bench alltoall [OPTION...]",
-        "Every rank sends float32 values to every rank, by MPI_Alltoall and by tw_alltoall with\n"
-        "each codec. A size is what one rank sends to each rank, itself included.",
-        "Examples:\n  mpirun -n 4 thinwire bench alltoall --codec tree8 --max 4M", job, argc, argv);
 }

@@ -19,18 +19,6 @@ void model_add(model_rows_t *rows, model_row_t row)
     }
 }
 
-static tw_status_t make_plan(const operation_t *operation, const bench_call_t *x,
-                             const tw_how_t *how, tw_request_t **plan_p)
-{
-    if (operation == &operation_allreduce) {
-        return tw_allreduce_init(x->comm, x->send, x->recv, x->count, TW_SUM, how, plan_p);
-    }
-    if (operation == &operation_bcast) {
-        return tw_bcast_init(x->comm, x->recv, x->count, 0, how, plan_p);
-    }
-    return tw_alltoall_init(x->comm, x->send, x->recv, x->count, how, plan_p);
-}
-
 typedef struct predicted {
     char   algorithm[32], spec[96];
     double seconds; /* 0: the model does not know this */
@@ -42,11 +30,12 @@ static tw_status_t predict(const operation_t *operation, const bench_call_t *x, 
     const tw_how_t how   = {.codec = row->codec};
     tw_codec_t    *codec = NULL;
     tw_request_t  *plan  = NULL;
+    const size_t   ranks = (size_t)x->job->size;
     tw_status_t    status;
 
     *p = (predicted_t){"mpi", "fp32", 0.0};
     if (row->codec != NULL) {
-        status = make_plan(operation, x, &how, &plan);
+        status = operation->plan(x, &how, &plan);
         if (status != TW_OK) {
             return status;
         }
@@ -55,7 +44,10 @@ static tw_status_t predict(const operation_t *operation, const bench_call_t *x, 
         tw_request_free(&plan);
     }
     if (tw_codec_create(ctx, p->spec, TW_F32, &codec, NULL, 0) == TW_OK) {
-        tw_comm_predict(x->comm, operation->kind, x->count, codec, p->algorithm, &p->seconds);
+        const size_t blocks = operation->kind == TW_OPERATION_REDUCE_SCATTER ? ranks : 1;
+
+        tw_comm_predict(x->comm, operation->kind, blocks * x->count, codec, p->algorithm,
+                        &p->seconds);
     }
     tw_codec_destroy(codec);
     return TW_OK;

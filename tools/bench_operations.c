@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/bench_operations.c - the three collectives of the bench, and the check of their results.
+ * tools/bench_operations.c - the collectives of the bench, and the check of their results.
  *
- * Exact results are taken in double, in pieces, by native MPI: the sum of the inputs (allreduce),
- * the root's input (bcast), the other rank's input (alltoall).
+ * Exact results are taken in double, in pieces, by native MPI: the sum of the inputs (allreduce,
+ * reduce_scatter), the root's input (bcast), the other rank's input (allgather, alltoall).
  */
 #include "config.h"
 
@@ -34,13 +34,10 @@ static int allreduce_exact(const bench_call_t *x, size_t first, size_t n, double
     return MPI_Allreduce(MPI_IN_PLACE, exact, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
-const operation_t operation_allreduce = {.name     = "allreduce",
-                                         .mpi_name = "MPI_Allreduce",
-                                         .kind     = TW_OPERATION_ALLREDUCE,
-                                         .same     = 1,
-                                         .native   = allreduce_native,
-                                         .thinwire = allreduce_thinwire,
-                                         .exact    = allreduce_exact};
+static tw_status_t allreduce_plan(const bench_call_t *x, const tw_how_t *how, tw_request_t **plan_p)
+{
+    return tw_allreduce_init(x->comm, x->send, x->recv, x->count, TW_SUM, how, plan_p);
+}
 
 /* The root sends from where the others receive; bench_check() puts its data there. */
 static int bcast_native(const bench_call_t *x)
@@ -67,14 +64,77 @@ static int bcast_exact(const bench_call_t *x, size_t first, size_t n, double *ex
     return MPI_Bcast(exact, (int)n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
 
-const operation_t operation_bcast = {.name     = "bcast",
-                                     .mpi_name = "MPI_Bcast",
-                                     .kind     = TW_OPERATION_BCAST,
-                                     .same     = 1,
-                                     .flags    = TW_BCAST_SAME,
-                                     .native   = bcast_native,
-                                     .thinwire = bcast_thinwire,
-                                     .exact    = bcast_exact};
+static tw_status_t bcast_plan(const bench_call_t *x, const tw_how_t *how, tw_request_t **plan_p)
+{
+    return tw_bcast_init(x->comm, x->recv, x->count, 0, how, plan_p);
+}
+
+static int reduce_scatter_native(const bench_call_t *x)
+{
+    return MPI_Reduce_scatter_block(x->send, x->recv, (int)x->count, MPI_FLOAT, MPI_SUM,
+                                    MPI_COMM_WORLD);
+}
+
+static tw_status_t reduce_scatter_thinwire(const bench_call_t *x, const tw_how_t *how)
+{
+    return tw_reduce_scatter_block(x->comm, x->send, x->recv, x->count, TW_SUM, how);
+}
+
+static tw_status_t reduce_scatter_plan(const bench_call_t *x, const tw_how_t *how,
+                                       tw_request_t **plan_p)
+{
+    return tw_reduce_scatter_block_init(x->comm, x->send, x->recv, x->count, TW_SUM, how, plan_p);
+}
+
+static int reduce_scatter_exact(const bench_call_t *x, size_t first, size_t n, double *exact)
+{
+    static double piece[PIECE];
+    int           rc = MPI_SUCCESS;
+
+    for (int owner = 0; owner < x->job->size && rc == MPI_SUCCESS; owner++) {
+        const float *block = x->send + (size_t)owner * x->count + first;
+
+        for (size_t i = 0; i < n; i++) {
+            piece[i] = block[i];
+        }
+        rc = MPI_Reduce(piece, exact, (int)n, MPI_DOUBLE, MPI_SUM, owner, MPI_COMM_WORLD);
+    }
+    return rc;
+}
+
+static int allgather_native(const bench_call_t *x)
+{
+    return MPI_Allgather(x->send, (int)x->count, MPI_FLOAT, x->recv, (int)x->count, MPI_FLOAT,
+                         MPI_COMM_WORLD);
+}
+
+static tw_status_t allgather_thinwire(const bench_call_t *x, const tw_how_t *how)
+{
+    return tw_allgather(x->comm, x->send, x->recv, x->count, how);
+}
+
+static tw_status_t allgather_plan(const bench_call_t *x, const tw_how_t *how, tw_request_t **plan_p)
+{
+    return tw_allgather_init(x->comm, x->send, x->recv, x->count, how, plan_p);
+}
+
+/* Values [first, first + n) of recv may belong to several ranks' blocks. */
+static int allgather_exact(const bench_call_t *x, size_t first, size_t n, double *exact)
+{
+    int rc = MPI_SUCCESS;
+
+    for (size_t at = first, part; at < first + n && rc == MPI_SUCCESS; at += part) {
+        const size_t left = x->count - at % x->count;
+        const int    root = (int)(at / x->count);
+
+        part = left < first + n - at ? left : first + n - at;
+        for (size_t i = 0; i < part && x->job->rank == root; i++) {
+            exact[at - first + i] = x->send[at % x->count + i];
+        }
+        rc = MPI_Bcast(exact + (at - first), (int)part, MPI_DOUBLE, root, MPI_COMM_WORLD);
+    }
+    return rc;
+}
 
 static int alltoall_native(const bench_call_t *x)
 {
@@ -85,6 +145,11 @@ static int alltoall_native(const bench_call_t *x)
 static tw_status_t alltoall_thinwire(const bench_call_t *x, const tw_how_t *how)
 {
     return tw_alltoall(x->comm, x->send, x->recv, x->count, how);
+}
+
+static tw_status_t alltoall_plan(const bench_call_t *x, const tw_how_t *how, tw_request_t **plan_p)
+{
+    return tw_alltoall_init(x->comm, x->send, x->recv, x->count, how, plan_p);
 }
 
 /* Values [first, first + n) of recv may belong to several ranks: in block b from rank b, who holds
@@ -117,17 +182,59 @@ static int alltoall_exact(const bench_call_t *x, size_t first, size_t n, double 
     return rc;
 }
 
-const operation_t operation_alltoall = {.name     = "alltoall",
-                                        .mpi_name = "MPI_Alltoall",
-                                        .kind     = TW_OPERATION_ALLTOALL,
-                                        .per_rank = 1,
-                                        .native   = alltoall_native,
-                                        .thinwire = alltoall_thinwire,
-                                        .exact    = alltoall_exact};
+/* The functions of an operation, by its name. */
+#define FUNCTIONS(operation)                                                                       \
+    .name = #operation, .native = operation##_native, .thinwire = operation##_thinwire,            \
+    .plan = operation##_plan, .exact = operation##_exact
+
+static const operation_t operations[] = {
+    {FUNCTIONS(allreduce), .mpi_name = "MPI_Allreduce", .kind = TW_OPERATION_ALLREDUCE, .same = 1,
+     .about = "Adds float32 vectors over all ranks by MPI_Allreduce and by tw_allreduce with each "
+              "codec,\n"
+              "and prints times, bytes on the wire, and what encoding did to the sum.",
+     .examples = "Examples:\n  mpirun -n 4 thinwire bench allreduce\n"
+                 "  mpirun -n 4 thinwire bench allreduce --codec tree8,int8 --min 64k --max 64M"},
+    {FUNCTIONS(bcast), .mpi_name = "MPI_Bcast", .kind = TW_OPERATION_BCAST, .same = 1,
+     .flags = TW_BCAST_SAME,
+     .about =
+         "Sends a float32 vector from rank 0 to all ranks by MPI_Bcast and by tw_bcast with each\n"
+         "codec. Times are of the default, in which the root's buffer stays exact; bytes, errors\n"
+         "and identity are of one more run with TW_BCAST_SAME, after which all ranks hold the "
+         "same.",
+     .examples =
+         "Examples:\n  mpirun -n 4 thinwire bench bcast --codec bitpack:1,bitpack:2,bitpack:3"},
+    {FUNCTIONS(reduce_scatter), .mpi_name = "MPI_Reduce_scatter_block",
+     .kind = TW_OPERATION_REDUCE_SCATTER, .sends_each = 1,
+     .about    = "Adds float32 vectors over all ranks, of which each rank gets a block, by\n"
+                 "MPI_Reduce_scatter_block and by tw_reduce_scatter_block with each codec. A size is "
+                 "one rank's\n"
+                 "block of the sum.",
+     .examples = "Examples:\n  mpirun -n 4 thinwire bench reduce_scatter --codec tree8 --max 16M"},
+    {FUNCTIONS(allgather), .mpi_name = "MPI_Allgather", .kind = TW_OPERATION_ALLGATHER,
+     .recvs_each = 1, .same = 1,
+     .about = "Every rank sends a block of float32 values to all ranks, by MPI_Allgather and by\n"
+              "tw_allgather with each codec. A size is one rank's block.",
+     .examples = "Examples:\n  mpirun -n 4 thinwire bench allgather --codec tree8 --max 16M"},
+    {FUNCTIONS(alltoall), .mpi_name = "MPI_Alltoall", .kind = TW_OPERATION_ALLTOALL,
+     .sends_each = 1, .recvs_each = 1,
+     .about =
+         "Every rank sends float32 values to every rank, by MPI_Alltoall and by tw_alltoall with\n"
+         "each codec. A size is what one rank sends to each rank, itself included.",
+     .examples = "Examples:\n  mpirun -n 4 thinwire bench alltoall --codec tree8 --max 4M"}};
+
+const operation_t *bench_operation(const char *name)
+{
+    for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
+        if (strcmp(operations[i].name, name) == 0) {
+            return &operations[i];
+        }
+    }
+    return NULL;
+}
 
 size_t bench_values(const operation_t *operation, size_t count, int ranks)
 {
-    return operation->per_rank ? count * (size_t)ranks : count;
+    return operation->sends_each || operation->recvs_each ? count * (size_t)ranks : count;
 }
 
 typedef struct check_sums {
@@ -192,7 +299,8 @@ void bench_check(const operation_t *operation, const bench_call_t *x, const tw_h
                  verdict_t *verdict)
 {
     static double exact[PIECE];
-    const size_t  values  = bench_values(operation, x->count, x->job->size);
+    const size_t  ranks   = operation->recvs_each ? (size_t)x->job->size : 1;
+    const size_t  values  = ranks * x->count; /* that come in */
     tw_how_t      checked = *how;
     check_sums_t  sums    = {.identical = 1};
     tw_stats_t    stats;

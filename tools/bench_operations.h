@@ -12,7 +12,8 @@
 typedef struct bench_call {
     const job_t *job;
     tw_comm_t   *comm;
-    size_t       count; /* of the collective: vector length; in alltoall values for each rank */
+    size_t       count; /* of the collective, as tw_operation_t counts, but a reduce-scatter's is
+                           one rank's block */
     float       *send;  /* this rank's data; in bcast only the root's counts                   */
     float       *recv;
 } bench_call_t;
@@ -20,20 +21,23 @@ typedef struct bench_call {
 typedef struct operation {
     const char    *name;
     const char    *mpi_name;
+    const char    *about, *examples; /* of the subcommand */
     tw_operation_t kind;
-    int            per_rank; /* buffers hold count values for each rank                           */
-    int            same;     /* the result is to be the same on all ranks                         */
-    unsigned       flags;    /* of tw_how_t in the check                                          */
-    int (*native)(const bench_call_t *x); /* an MPI status            */
+    int            sends_each, recvs_each; /* the buffer holds count values for each rank         */
+    int            same;                   /* the result is to be the same on all ranks           */
+    unsigned       flags;                  /* of tw_how_t in the check                            */
+    int (*native)(const bench_call_t *x);  /* an MPI status            */
     tw_status_t (*thinwire)(const bench_call_t *x, const tw_how_t *how);
+    tw_status_t (*plan)(const bench_call_t *x, const tw_how_t *how, tw_request_t **plan_p);
     /* exact[0..n) becomes the exact result of values [first, first + n) of recv. Collective;
      * first and n are the same on all ranks. An MPI status. */
     int (*exact)(const bench_call_t *x, size_t first, size_t n, double *exact);
 } operation_t;
 
-extern const operation_t operation_allreduce, operation_bcast, operation_alltoall;
+/* The operations of the bench, by their names; NULL: there is none. */
+const operation_t *bench_operation(const char *name);
 
-/* Values in send and in recv. */
+/* Values in the longer one of send and recv. */
 size_t bench_values(const operation_t *operation, size_t count, int ranks);
 
 /* What a check finds; the same on all ranks. */

@@ -10,9 +10,7 @@ int info_main(job_t *job, int argc, char **argv);
 int calibrate_main(job_t *job, int argc, char **argv);
 int run_main(job_t *job, int argc, char **argv); /* job: only written, MPI is not initialised */
 int bench_codec_main(job_t *job, int argc, char **argv);
-int bench_allreduce_main(job_t *job, int argc, char **argv);
-int bench_bcast_main(job_t *job, int argc, char **argv);
-int bench_alltoall_main(job_t *job, int argc, char **argv);
+int bench_collective_main(job_t *job, int argc, char **argv);
 int bench_overlap_main(job_t *job, int argc, char **argv);
 int plan_main(job_t *job, int argc, char **argv);
 int scale_main(job_t *job, int argc, char **argv);

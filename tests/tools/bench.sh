@@ -4,7 +4,7 @@
 # they print must be true.
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
-plan 18
+plan 19
 file=$scratch/rows.json
 
 value() { "$json_query" "$file" "$1"; } # PATH
@@ -200,6 +200,20 @@ alltoall() {
 }
 check "alltoall on 3 ranks" alltoall
 
+# Blocks of the sum, and blocks to all: a rank sends two encoded blocks, and owns a third.
+blocks() {
+    local op
+    for op in reduce_scatter allgather; do
+        THINWIRE_NODE_RANKS=1 ranks 3 "$thinwire" bench $op --codec fp32,bf16 --min 256k --max 1M --json "$file" &&
+            [ "$(value "rows.$(row codec=fp32 bytes=1048576).wire_bytes")" = 2097152 ] &&
+            within "$(value "rows.$(row codec=fp32 bytes=1048576).max_error")" 0 1e-6 &&
+            [ "$(value "rows.$(row codec=bf16 bytes=1048576).wire_bytes")" = 1048576 ] &&
+            within "$(value "rows.$(row codec=bf16 bytes=1048576).max_error")" 0.001 0.03 || return 1
+    done
+    [ "$(value rows.0.identical)" = true ]
+}
+check "reduce_scatter and allgather on 3 ranks" blocks
+
 overlap() {
     ranks 2 "$thinwire" bench overlap --codec fp32 --size 64k --json "$file" &&
         within "$(value rows.0.ratio)" 0.01 1000 && within "$(value rows.0.ratio_thread)" 0.01 1000 &&
@@ -240,7 +254,7 @@ check "the algorithm can be set" settings_matter
 
 one_node() {
     local op
-    for op in allreduce bcast alltoall; do
+    for op in allreduce bcast reduce_scatter allgather alltoall; do
         ranks 2 "$thinwire" bench $op --codec fp32 --min 64 --max 1M --json "$file" &&
             [ "$(value rows.0.wire_bytes)" = 0 ] && [ "$(value rows.7.wire_bytes)" = 0 ] &&
             within "$(value rows.7.max_error)" 0 1e-6 || return 1

@@ -41,7 +41,7 @@ check "every codec stands in thinwire(7) and README.md" codecs_documented
 
 options_documented() {
     local words option
-    for words in info "bench codec" "bench allreduce" "bench bcast" "bench alltoall" "bench overlap" scale plan; do
+    for words in info "bench codec" "bench allreduce" "bench bcast" "bench reduce_scatter" "bench allgather" "bench alltoall" "bench overlap" scale plan; do
         # shellcheck disable=SC2086  # a list of words
         alone "$thinwire" $words --help >/dev/null || return 1
         for option in $(grep -o '^  --[a-z0-9-]*' "$scratch/out"); do

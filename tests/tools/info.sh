@@ -71,7 +71,7 @@ check "a malformed setting is an error that says what is accepted" malformed
 
 help_everywhere() {
     local words
-    for words in "" info bench "bench codec" "bench allreduce" "bench bcast" "bench alltoall" "bench overlap"; do
+    for words in "" info bench "bench codec" "bench allreduce" "bench bcast" "bench reduce_scatter" "bench allgather" "bench alltoall" "bench overlap"; do
         # shellcheck disable=SC2086  # a list of words
         alone "$thinwire" $words --help || return 1
         grep -q '^Usage: .*thinwire' "$scratch/out" || return 1
