@@ -90,7 +90,8 @@ typedef enum tw_algorithm {
                                       2 (N-1)/N x size bytes per node; sums in rank order in a node,
                                       then in node order. reduce-scatters: the first half, with
                                       the same bits. bcast: fragments, node to node; allgather(v):
-                                      each block's codes once to every node */
+                                      each block's codes once to every node; alltoall(v): the
+                                      short blocks between two nodes in one message */
     TW_ALGORITHM_MPI  = 5, /* MPI's own collective on the elements, for all operations except
                               alltoallv; MPI determines the order of addition. Lossless codecs
                               only, no feedback, counts within MPI's int */
@@ -113,7 +114,7 @@ typedef struct tw_how {
     const tw_exec_t  *exec;   /* NULL: THINWIRE_THREADS, memory detected from the pointers */
     tw_feedback_t *feedback;  /* for allreduce, reduce and reduce-scatters of its count; or NULL */
     tw_algorithm_t algorithm; /* allreduce, reduce: any; bcast: HIERARCHICAL, NODE; reduce-scatters,
-                                 allgather(v): HIERARCHICAL; all: MPI */
+                                 allgather(v), alltoall(v): HIERARCHICAL; all: MPI */
     unsigned       flags;     /* TW_BCAST_SAME */
 } tw_how_t;
 

@@ -10,7 +10,8 @@
  * (transport/coll/collective.h), one by no name takes the last. `node` comes after all that serve
  * where it does: short blocking calls by no name go through the node's memory without asking the
  * list, and requests of other ranks must take `node` as well. Reduction rows serve reduce too
- * (op->root); those of allgather serve allgatherv; alltoallv has `pairwise` alone.
+ * (op->root); those of allgather serve allgatherv; alltoallv has `pairwise` and
+ * `hierarchical`.
  */
 #ifndef TW_POLICY_ALGORITHMS_H
 #define TW_POLICY_ALGORITHMS_H
@@ -42,6 +43,7 @@
 #define TW_ALLTOALL_ALGORITHMS(ROW, x)                                                             \
     ROW(x, pairwise, NULL)                                                                         \
     ROW(x, grid, tw_many_ranks)                                                                    \
+    ROW(x, hierarchical, tw_has_hierarchy)                                                         \
     ROW(x, node, NULL)
 
 /* OPERATION(LIST, x): x is the end of tw_operation_t's name and the start of its costs' names. */

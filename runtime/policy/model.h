@@ -48,6 +48,10 @@
 #define TW_CHAIN_LEAST    ((size_t)4 << 10)
 #define TW_CHUNK          ((size_t)256 << 10)
 
+/* Most bytes of codes of an alltoall's block that travels with those of other ranks between two
+ * nodes: longer ones cost more to pack than the message that is saved. */
+#define TW_PAIR_MOST ((size_t)1 << 10)
+
 typedef struct tw_model_query {
     const tw_facts_t       *facts;
     const tw_codec_facts_t *codec;

@@ -269,6 +269,19 @@ static void tw_cost_allgather_hierarchical(const tw_model_query_t *q, tw_model_c
     cost->codec += tw_seconds(ranks * tw_encoded(q), q->facts->inside.shared);
 }
 
+/* As pairwise, but with a message for each pair of nodes, of which the ranks of a node have equal
+ * parts; codes pass through the memory of both. (Long blocks go pairwise.) */
+static void tw_cost_alltoall_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
+{
+    const double messages = (q->facts->nodes - 1.0) / q->facts->local_ranks - 1.0;
+
+    tw_cost_alltoall_pairwise(q, cost);
+    if (tw_encoded(q) <= (double)TW_PAIR_MOST) {
+        cost->messages = messages > 0.0 ? messages : 0.0;
+        cost->codec += tw_seconds(4.0 * tw_ranks(q) * tw_encoded(q), q->facts->inside.shared);
+    }
+}
+
 static void tw_cost_reduce_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     tw_cost_allreduce_hierarchical(q, cost);

@@ -47,7 +47,7 @@ static const tw_setting_field_t tw_policy_fields[] = {
     {"ALLGATHER", "auto", "Algorithm of allgather and allgatherv.",
      offsetof(tw_policy_config_t, named[TW_OPERATION_ALLGATHER]), TW_SETTING_CHOICE, 0, 0,
      tw_allgather_names, false},
-    {"ALLTOALL", "auto", "Algorithm of alltoall; alltoallv is always pairwise.",
+    {"ALLTOALL", "auto", "Algorithm of alltoall and alltoallv.",
      offsetof(tw_policy_config_t, named[TW_OPERATION_ALLTOALL]), TW_SETTING_CHOICE, 0, 0,
      tw_alltoall_names, false},
     {"MESSAGE_COST", "2k",

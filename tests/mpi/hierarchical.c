@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/mpi/hierarchical.c - reductions, broadcast and allgather over nodes of 1, 2 and 3 ranks
- * (and one node), against the model: THINWIRE_NODE_RANKS makes several nodes of one machine, the
- * last one smaller where the ranks do not divide.
+ * tests/mpi/hierarchical.c - reductions, broadcast, allgather and alltoall over nodes of 1, 2 and 3
+ * ranks (and one node), against the model: THINWIRE_NODE_RANKS makes several nodes of one machine,
+ * the last one smaller where the ranks do not divide.
  */
 #include "config.h"
 
@@ -64,6 +64,75 @@ static void allgathers_are_what_the_model_says(void)
     every_codec(T_ALLGATHERV);
 }
 
+static void alltoalls_are_what_the_model_says(void)
+{
+    every_codec(T_ALLTOALL);
+    every_codec(T_ALLTOALLV);
+}
+
+/* Blocks that travel in bundles, blocks that go pairwise in one round or in many, and nothing, in
+ * one call: each rank knows its own counts only. */
+static void short_and_long_blocks_in_one_call(void)
+{
+    static const size_t      counts[]   = {0, 1, 200, 257, 3000, 70000};
+    static const char *const settings[] = {NULL, "CHUNK=1k", "WINDOW=1"};
+    uint64_t                 random     = t_seed;
+
+    for (size_t i = 0; i < LAYOUTS * 6; i++) {
+        tw_context_t *ctx;
+        tw_comm_t    *comm  = cut(layouts[i / 6], settings[i % 3], NULL, &ctx);
+        t_shape_t     shape = {.kind      = T_ALLTOALLV,
+                               .algorithm = i % 5 == 0 ? TW_ALGORITHM_AUTO : TW_ALGORITHM_HIERARCHICAL,
+                               .node_ranks = layouts[i / 6],
+                               .spec       = t_specs_f32[i % 4],
+                               .gap        = i % 3,
+                               .in_place   = (int)(i % 2),
+                               .seed       = t_seed + i};
+
+        for (int s = 0; s < t_size; s++) {
+            for (int r = s; r < t_size; r++) {
+                shape.counts[s][r] = counts[t_below(&random, 6)];
+                shape.counts[r][s] =
+                    shape.in_place ? shape.counts[s][r] : counts[t_below(&random, 6)];
+            }
+        }
+        t_job_once(comm, &shape);
+        t_comm_done(comm, ctx);
+    }
+}
+
+/* Every pair of nodes exchanges two messages, whatever their ranks, with the bytes of pairwise. */
+static void one_message_for_each_pair_of_nodes(void)
+{
+    enum { N = 100 };
+    static float in[N * T_RANKS_MAX], out[N * T_RANKS_MAX];
+
+    for (size_t l = 0; l < LAYOUTS; l++) {
+        tw_context_t  *ctx;
+        tw_comm_t     *comm  = cut(layouts[l], NULL, NULL, &ctx);
+        const int      ranks = layouts[l] > 0 && layouts[l] < t_size ? layouts[l] : t_size;
+        const int      nodes = (t_size + ranks - 1) / ranks, last = t_size - (nodes - 1) * ranks;
+        const uint64_t inside  = (uint64_t)((nodes - 1) * ranks * ranks + last * last);
+        const uint64_t between = (uint64_t)(t_size * t_size) - inside;
+        const tw_how_t how     = {.algorithm = TW_ALGORITHM_HIERARCHICAL};
+        uint64_t       sent[2];
+        tw_stats_t     stats;
+
+        T_OK(tw_alltoall(comm, in, out, N, &how));
+        T_OK(tw_comm_stats_reset(comm));
+        T_OK(tw_alltoall(comm, in, out, N, &how));
+        T_OK(tw_comm_stats(comm, &stats));
+        sent[0] = stats.messages_sent;
+        sent[1] = stats.bytes_sent;
+        MPI_Allreduce(MPI_IN_PLACE, sent, 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+        T_CHECK(sent[0] == (uint64_t)(nodes * (nodes - 1)), "%d nodes: %llu messages", nodes,
+                (unsigned long long)sent[0]);
+        T_CHECK(sent[1] == between * N * 4, "%d nodes: %llu bytes, not %llu", nodes,
+                (unsigned long long)sent[1], (unsigned long long)(between * N * 4));
+        t_comm_done(comm, ctx);
+    }
+}
+
 /* Long vectors: many rounds round the owners and round the slots, in chunks of every size. */
 static void long_vectors(void)
 {
@@ -92,6 +161,8 @@ static void long_vectors(void)
             shape.count = shape.count / (size_t)t_size;
             t_job_once(comm, &shape);
             shape.kind = T_ALLGATHER;
+            t_job_once(comm, &shape);
+            shape.kind = T_ALLTOALL;
             t_job_once(comm, &shape);
             t_comm_done(comm, ctx);
         }
@@ -158,7 +229,7 @@ static void many_at_once(void)
 
             t_shape_random(&shape, &random, t_size, 9000);
             shape.node_ranks = layouts[l];
-            if (i % 2 == 0 && shape.kind != T_ALLTOALL && shape.kind != T_ALLTOALLV) {
+            if (i % 2 == 0) {
                 shape.algorithm = TW_ALGORITHM_HIERARCHICAL;
             }
             t_shape_note(&shape);
@@ -255,6 +326,9 @@ static const t_case_t cases[] = {
     {"bcast is what the model says", bcast_is_what_the_model_says, 1},
     {"reduce-scatters are what the model says", reduce_scatters_are_what_the_model_says, 1},
     {"allgathers are what the model says", allgathers_are_what_the_model_says, 1},
+    {"alltoalls are what the model says", alltoalls_are_what_the_model_says, 1},
+    {"short and long blocks in one call", short_and_long_blocks_in_one_call, 1},
+    {"one message for each pair of nodes", one_message_for_each_pair_of_nodes, 1},
     {"long vectors", long_vectors, 1},
     {"residuals belong to carriers and owners", residuals_belong_to_carriers_and_owners, 1},
     {"many at once", many_at_once, 1},

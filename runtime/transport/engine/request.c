@@ -83,7 +83,7 @@ static tw_status_t tw_request_begin(tw_request_t *op)
     op->sequence = comm->sequence++;
     if (op->algorithm->ready != NULL) {
         op->ticket = comm->node->ticket;
-        comm->node->ticket += op->rounds;
+        comm->node->ticket += op->algorithm->one_ticket ? 1 : op->rounds;
     }
     op->next_round  = 0;
     op->done_rounds = 0;

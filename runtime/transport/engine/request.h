@@ -72,6 +72,7 @@ typedef struct tw_algorithm_ops {
      * that it waits for. An algorithm with `ready` uses the memory of its node (tw_lane_room() and
      * related functions); the number of rounds is then equal on all ranks. */
     bool (*ready)(tw_request_t *op, tw_lane_t *lane, int *peer_p);
+    bool one_ticket; /* only the first round uses it, so the number of rounds may differ */
     /* Its steps access elements or codes directly, not only through tw_op_ and tw_lane_. */
     bool host_only;
     /* Set op->rounds, arrays and, if sums are encoded, own_first and own_count: the interval of the

@@ -23,6 +23,15 @@ static uint8_t *tw_block_in(const tw_request_t *op, const tw_lane_t *lane, int p
     return tw_lane_at(op, lane, op->recv, op->array[TW_RECV_FIRST][peer]);
 }
 
+/* Values of this lane's fragment of the block for, or from, a rank. */
+static size_t tw_block_values(const tw_request_t *op, const tw_lane_t *lane, int array, int peer,
+                              tw_alltoall_other_t other)
+{
+    const size_t n = op->array[array][peer];
+
+    return other != NULL && other(op, n) ? 0 : tw_lane_fragment(op, lane, n);
+}
+
 /* Where its codes lie. In place, what arrives must not overwrite what is still to be sent. */
 static uint8_t *tw_codes_out(const tw_request_t *op, const tw_lane_t *lane, int peer)
 {
@@ -38,20 +47,22 @@ static uint8_t *tw_codes_in(const tw_request_t *op, const tw_lane_t *lane, int p
                                 : tw_lane_codes(op, lane, slot, tw_block_in(op, lane, peer));
 }
 
-static tw_status_t tw_alltoall_exchange(tw_request_t *op, tw_lane_t *lane)
+tw_status_t tw_alltoall_exchange(tw_request_t *op, tw_lane_t *lane, int stage,
+                                 tw_alltoall_other_t other)
 {
     const tw_comm_t *comm   = op->comm;
     tw_status_t      status = TW_OK;
 
     for (int i = 1; i < comm->size && status == TW_OK; i++) {
         const int    peer = tw_comm_source(comm, i);
-        const size_t n    = tw_lane_fragment(op, lane, op->array[TW_RECV_COUNT][peer]);
+        const size_t n    = tw_block_values(op, lane, TW_RECV_COUNT, peer, other);
 
-        status = tw_lane_recv(op, lane, 0, tw_codes_in(op, lane, peer), tw_op_size(op, n), peer);
+        status =
+            tw_lane_recv(op, lane, stage, tw_codes_in(op, lane, peer), tw_op_size(op, n), peer);
     }
     for (int i = 1; i <= comm->size && status == TW_OK; i++) {
         const int    peer = tw_comm_peer(comm, i);
-        const size_t n    = tw_lane_fragment(op, lane, op->array[TW_SEND_COUNT][peer]);
+        const size_t n    = tw_block_values(op, lane, TW_SEND_COUNT, peer, other);
         uint8_t     *codes =
             peer == comm->rank ? tw_codes_in(op, lane, peer) : tw_codes_out(op, lane, peer);
 
@@ -59,24 +70,29 @@ static tw_status_t tw_alltoall_exchange(tw_request_t *op, tw_lane_t *lane)
             tw_op_encode(op, tw_block_out(op, lane, peer), n, codes);
         }
         if (n > 0 && peer != comm->rank) {
-            status = tw_lane_send(op, lane, 0, 0, codes, tw_op_size(op, n), peer, n);
+            status = tw_lane_send(op, lane, stage, stage, codes, tw_op_size(op, n), peer, n);
         }
     }
     return status;
 }
 
-static tw_status_t tw_alltoall_step(tw_request_t *op, tw_lane_t *lane)
+void tw_alltoall_decode(tw_request_t *op, tw_lane_t *lane, tw_alltoall_other_t other)
 {
-    if (lane->stage == 0) {
-        return tw_alltoall_exchange(op, lane);
-    }
     for (int r = 0; r < op->comm->size; r++) {
-        const size_t n = tw_lane_fragment(op, lane, op->array[TW_RECV_COUNT][r]);
+        const size_t n = tw_block_values(op, lane, TW_RECV_COUNT, r, other);
 
         if (n > 0) {
             tw_op_decode(op, tw_codes_in(op, lane, r), n, tw_block_in(op, lane, r));
         }
     }
+}
+
+static tw_status_t tw_alltoall_step(tw_request_t *op, tw_lane_t *lane)
+{
+    if (lane->stage == 0) {
+        return tw_alltoall_exchange(op, lane, 0, NULL);
+    }
+    tw_alltoall_decode(op, lane, NULL);
     return TW_OK;
 }
 
@@ -95,11 +111,11 @@ void tw_alltoall_fill(tw_request_t *op, const tw_collective_call_t *call)
 static const tw_algorithm_ops_t tw_pairwise_ops = {
     .name = "pairwise", .stages = 1, .step = tw_alltoall_step, .fill = tw_alltoall_fill};
 
-static void tw_pairwise_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
+void tw_alltoall_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
 {
     shape->algorithm = &tw_pairwise_ops;
     shape->slots     = 2 * call->comm->size;
     shape->longest   = call->collective->unequal ? SIZE_MAX / 16 : call->in.each;
 }
 
-const tw_algorithm_row_t tw_alltoall_pairwise = {.name = "pairwise", .shape = tw_pairwise_shape};
+const tw_algorithm_row_t tw_alltoall_pairwise = {.name = "pairwise", .shape = tw_alltoall_shape};

@@ -29,7 +29,8 @@ static tw_status_t tw_alltoall_check(tw_collective_call_t *call)
 
 static const tw_algorithm_row_t *const tw_alltoall_rows[] = {
     TW_ALLTOALL_ALGORITHMS(TW_ALLTOALL_REF, ) NULL};
-static const tw_algorithm_row_t *const tw_alltoallv_rows[] = {&tw_alltoall_pairwise, NULL};
+static const tw_algorithm_row_t *const tw_alltoallv_rows[] = {&tw_alltoall_pairwise,
+                                                              &tw_alltoall_hierarchical, NULL};
 
 const tw_collective_t tw_collective_alltoall  = {.operation = TW_OPERATION_ALLTOALL,
                                                  .rows      = tw_alltoall_rows,
