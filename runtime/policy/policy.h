@@ -47,6 +47,10 @@ int         tw_policy_number(tw_operation_t operation, const char *name);
 bool tw_policy_two_pass(const tw_policy_config_t *config, size_t encoded, int ranks);
 bool tw_policy_grid(const tw_policy_config_t *config, size_t encoded, int ranks);
 
+/* Of vectors from every rank to every rank, to be merged, `bytes` from each node: do shares, merged
+ * by their owners, cost less than direct, as two_pass and direct of nodes are counted above? */
+bool tw_policy_in_shares(const tw_policy_config_t *config, size_t bytes, int nodes);
+
 /* Of a broadcast: a tree of P ranks takes the time of ceil(log2 P) vectors, a chain that of one
  * vector, P - 2 fragments and P - 1 latencies. */
 bool tw_policy_chain(const tw_policy_config_t *config, size_t encoded, int ranks);

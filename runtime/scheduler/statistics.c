@@ -10,8 +10,9 @@
  * (MPI_Allgather 11 and 22, all-reduce of doubles 6 and 17); between 4 emulated hosts at 1 Gbit/s
  * 129 us for 64 and 137 us for 512 (MPI_Allgather 111 and 139, all-reduce 138 and 247). Float32
  * would halve the bytes (for 512 channels on 4 hosts it saves 0.1 ms at 1 Gbit/s) but lose the
- * equality with one rank, so the wire format is double. With hundreds of ranks the time to receive
- * all numbers dominates; use groups of fewer ranks then.
+ * equality with one rank, so the wire format is double. Where so many ranks' numbers take longer
+ * than a second step (policy.h), each rank merges a share of the channels for all, with the same
+ * bits: statistics_shares.c.
  *
  * A double is sent as two words of fp32, whose transfer copies bytes unchanged from buffer to
  * buffer. Both buffers are from the communicator's pool, since messages may still arrive after an
@@ -31,11 +32,6 @@
 #include "runtime/base/fpmode.h"
 #include "runtime/scheduler/statistics.h"
 
-static size_t tw_layer_numbers(const tw_statistics_t *s, const tw_statistics_layer_t *layer)
-{
-    return 2 * layer->channels + !s->sums;
-}
-
 /* Are a layer's numbers in memory as the config says? */
 static tw_status_t tw_layer_check(const tw_statistics_t *s, const double *numbers, size_t l,
                                   bool sums)
@@ -54,7 +50,7 @@ static tw_status_t tw_layer_check(const tw_statistics_t *s, const double *number
 static tw_status_t tw_statistics_take(tw_statistics_t *s, double *const *numbers,
                                       const size_t *channels, size_t layers, bool sums)
 {
-    size_t total = 0;
+    size_t total = 0, units = 0;
 
     if (s == NULL || (layers > 0 && (numbers == NULL || channels == NULL))) {
         return TW_ERR_INVALID_ARG;
@@ -75,17 +71,20 @@ static tw_status_t tw_statistics_take(tw_statistics_t *s, double *const *numbers
         }
         total += channels[l];
         s->layer[l] = (tw_statistics_layer_t){numbers[l], channels[l]};
+        units += tw_layer_units(&s->layer[l]);
     }
     s->layers  = layers;
+    s->units   = units;
     s->sums    = sums;
     s->numbers = 2 * total + (sums ? 0 : layers);
+    s->shares  = s->comm != NULL && tw_comm_in_shares(s->comm, s->numbers * sizeof(double));
     return TW_OK;
 }
 
 /* An empty batch gives zeros. */
 static tw_status_t tw_layer_alone(const tw_statistics_t *s, const tw_statistics_layer_t *layer)
 {
-    const size_t n = tw_layer_numbers(s, layer);
+    const size_t n = tw_layer_numbers(s, layer->channels);
 
     if (s->side.ops != NULL) {
         return tw_side_moments_empty(&s->side, layer->numbers, n);
@@ -114,7 +113,7 @@ static tw_status_t tw_statistics_copy(const tw_statistics_t *s, bool back)
     double     *mine   = s->mine;
 
     for (size_t l = 0; l < s->layers && status == TW_OK; l++) {
-        const size_t n       = tw_layer_numbers(s, &s->layer[l]);
+        const size_t n       = tw_layer_numbers(s, s->layer[l].channels);
         double      *numbers = s->layer[l].numbers;
 
         status = tw_side_copy(&s->side, back ? numbers : mine, back ? mine : numbers,
@@ -157,52 +156,43 @@ static tw_status_t tw_statistics_start(tw_statistics_t *s, double *const *number
     }
     s->flight.span = tw_trace_begin(s->config.trace, TW_TRACE_NETWORK,
                                     sums ? "statistics back" : "statistics", (int64_t)layers);
-    return tw_statistics_gather(s, s->comm, s->mine, s->all, TW_WORDS * s->numbers, &s->flight);
-}
-
-static void tw_layer_merge(double *into, size_t channels, const double *all, size_t stride,
-                           int ranks)
-{
-    into[0] = 0.0;
-    for (int r = 0; r < ranks; r++) {
-        tw_moments_merge(into, all + (size_t)r * stride, channels);
+    if (s->shares && s->side.ops == NULL) {
+        return tw_shares_post(s);
     }
-}
-
-static void tw_layer_add(double *into, size_t channels, const double *all, size_t stride, int ranks)
-{
-    const size_t n = 2 * channels;
-
-    for (size_t i = 0; i < n; i++) {
-        into[i] = all[i];
-    }
-    for (int r = 1; r < ranks; r++) {
-        for (size_t i = 0; i < n; i++) {
-            into[i] += all[(size_t)r * stride + i];
-        }
-    }
+    return tw_statistics_gather(s, s->comm, s->mine, s->all, s->shares ? 0 : TW_WORDS * s->numbers,
+                                &s->flight);
 }
 
 /* Into what is mine. In device memory the copies back from there, of the exchange before, are done:
  * this exchange's came after them. */
-static void tw_statistics_merge(const tw_statistics_t *s)
+static void tw_statistics_merge_all(const tw_statistics_t *s)
 {
     const tw_fpmode_t mode = tw_fpmode_enter();
     const double     *all  = s->all;
     double           *mine = s->mine;
 
     for (size_t l = 0; l < s->layers; l++) {
-        const size_t channels = s->layer[l].channels, n = tw_layer_numbers(s, &s->layer[l]);
+        const size_t channels = s->layer[l].channels, n = tw_layer_numbers(s, channels);
 
-        if (s->sums) {
-            tw_layer_add(mine, channels, all, s->numbers, s->ranks);
-        } else {
-            tw_layer_merge(mine, channels, all, s->numbers, s->ranks);
-        }
+        tw_statistics_merge(s, mine, channels, all, s->numbers);
         mine += n;
         all += n;
     }
     tw_fpmode_leave(mode);
+}
+
+/* In device memory the shares are posted only now: they wait for a copy, and are copied again. */
+static tw_status_t tw_statistics_shared(tw_statistics_t *s)
+{
+    tw_status_t status = TW_OK;
+
+    if (s->side.ops != NULL) {
+        status = tw_shares_post(s);
+        if (status == TW_OK) {
+            status = tw_wait(&s->flight.request);
+        }
+    }
+    return status == TW_OK ? tw_shares_finish(s) : status;
 }
 
 tw_status_t tw_statistics_wait(tw_statistics_t *statistics)
@@ -217,11 +207,16 @@ tw_status_t tw_statistics_wait(tw_statistics_t *statistics)
         return TW_OK;
     }
     status = tw_wait(&s->flight.request);
+    if (status == TW_OK && s->shares) {
+        status = tw_statistics_shared(s);
+    }
     tw_trace_end(s->config.trace, s->flight.span);
     if (status != TW_OK) {
         return status;
     }
-    tw_statistics_merge(s);
+    if (!s->shares) {
+        tw_statistics_merge_all(s);
+    }
     return tw_statistics_copy(s, true);
 }
 

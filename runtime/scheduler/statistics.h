@@ -6,6 +6,7 @@
 
 #include <thinwire/statistics.h>
 
+#include "runtime/base/fpmode.h"
 #include "runtime/scheduler/exchange.h"
 
 typedef struct tw_statistics_layer {
@@ -26,9 +27,34 @@ struct tw_statistics {
     double     *mine, *all; /* numbers of this rank, of all ranks                      */
     float      *my_states, *states; /* the same for running statistics                 */
     tw_statistics_layer_t *layer; /* of the current exchange                                     */
-    size_t                 layers, numbers;
+    size_t                 layers, units, numbers;
     bool                   sums;
+    bool                   shares;      /* it goes through owners of shares                     */
+    size_t                *share_words; /* of fp32: [ranks] in each rank's share, [ranks] in ours */
 };
+
+/* Numbers of a layer, and units of its channels in shares. */
+static inline size_t tw_layer_numbers(const tw_statistics_t *s, size_t channels)
+{
+    return 2 * channels + !s->sums;
+}
+static inline size_t tw_layer_units(const tw_statistics_layer_t *layer)
+{
+    return layer->channels > 0 ? layer->channels : 1;
+}
+
+/* Merge, or add, all ranks' numbers of a layer in rank order, `stride` numbers from rank to rank.
+ * In the mode of base/fpmode.h. */
+void tw_statistics_merge(const tw_statistics_t *s, double *into, size_t channels, const double *all,
+                         size_t stride);
+
+/* Through owners of shares: post the first exchange of `mine`; when it is complete, merge, and have
+ * all ranks' results in `mine`. */
+tw_status_t tw_shares_post(tw_statistics_t *s);
+tw_status_t tw_shares_finish(tw_statistics_t *s);
+
+/* Numbers in `all` that these need, at most. */
+size_t tw_shares_room(const tw_statistics_config_t *config, int ranks);
 
 /* As tw_iallgather() in fp32, behind the flight's event. */
 tw_status_t tw_statistics_gather(const tw_statistics_t *s, tw_comm_t *comm, const void *mine,

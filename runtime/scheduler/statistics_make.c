@@ -33,54 +33,101 @@ static tw_status_t tw_statistics_check(const tw_comm_t *comm, const tw_statistic
     return TW_OK;
 }
 
-/* Buffers for numbers of this rank, `bytes` bytes, and of all ranks, whose sizes were checked;
- * collective. As much as there will ever be is exchanged, of nothing: later exchanges need no more
- * memory, on which all ranks would have to agree first. */
-static tw_status_t tw_statistics_room(tw_side_stream_t *side, size_t bytes, void **mine_p,
-                                      void **all_p)
+/* Buffers for numbers of this rank and of all ranks, whose sizes were checked; collective. */
+static tw_status_t tw_statistics_room(tw_side_stream_t *side, size_t mine, size_t all,
+                                      void **mine_p, void **all_p)
 {
-    const size_t  ranks   = (size_t)tw_comm_size(side->comm);
-    tw_request_t *request = NULL;
-    tw_status_t   status  = tw_side_agreed_get(side, TW_OK, bytes * (ranks + 1), mine_p);
+    const tw_status_t status = tw_side_agreed_get(side, TW_OK, mine + all, mine_p);
 
-    if (status != TW_OK) {
-        return status;
+    if (status == TW_OK) {
+        memset(*mine_p, 0, mine);
+        *all_p = (char *)*mine_p + mine;
     }
-    *all_p = (char *)*mine_p + bytes;
-    memset(*mine_p, 0, bytes);
-    status = tw_iallgather(side->comm, *mine_p, *all_p, bytes / sizeof(float), NULL, &request);
+    return status;
+}
+
+/* As much as there will ever be is exchanged, of nothing: later exchanges need no more memory, on
+ * which all ranks would have to agree first. */
+static tw_status_t tw_statistics_try(tw_comm_t *comm, const void *mine, void *all, size_t bytes)
+{
+    tw_request_t     *request = NULL;
+    const tw_status_t status =
+        tw_iallgather(comm, mine, all, bytes / sizeof(float), NULL, &request);
+
     return status == TW_OK ? tw_wait(&request) : status;
+}
+
+static tw_status_t tw_statistics_try_shares(tw_statistics_t *s)
+{
+    tw_status_t status;
+
+    s->layer[0] = (tw_statistics_layer_t){NULL, s->config.channels};
+    s->layers   = 1;
+    s->units    = tw_layer_units(&s->layer[0]);
+    status      = tw_shares_post(s);
+    if (status == TW_OK) {
+        status = tw_wait(&s->flight.request);
+    }
+    return status == TW_OK ? tw_shares_finish(s) : status;
+}
+
+/* Bytes of a rank's numbers, at most, that are gathered from all. */
+static size_t tw_statistics_gathered(const tw_statistics_t *s)
+{
+    size_t least = 0, most = tw_statistics_most(&s->config);
+
+    while (least < most) {
+        const size_t middle = most - (most - least) / 2;
+
+        if (tw_comm_in_shares(s->comm, middle * sizeof(double))) {
+            most = middle - 1;
+        } else {
+            least = middle;
+        }
+    }
+    return least * sizeof(double);
 }
 
 /* For exchanges inside the group; collective over it. */
 static tw_status_t tw_statistics_room_inside(tw_statistics_t *s)
 {
-    void       *mine = NULL, *all = NULL;
-    tw_status_t status = s->own != NULL ? tw_side_open(&s->inside, s->own, NULL, NULL) : TW_OK;
+    const size_t most = tw_statistics_most(&s->config) * sizeof(double);
+    void        *mine = NULL, *all = NULL;
+    tw_status_t  status = s->own != NULL ? tw_side_open(&s->inside, s->own, NULL, NULL) : TW_OK;
+    size_t       gathered, all_bytes, shares;
 
-    if (status == TW_OK && s->comm != NULL) {
-        status = tw_statistics_room(s->own != NULL ? &s->inside : &s->side,
-                                    tw_statistics_most(&s->config) * sizeof(double), &mine, &all);
-        s->mine = s->pinned != NULL ? s->pinned : mine;
-        s->all  = all;
+    if (status != TW_OK || s->comm == NULL) {
+        return status;
     }
-    return status;
+    gathered  = tw_statistics_gathered(s);
+    shares    = gathered < most ? tw_shares_room(&s->config, s->ranks) * sizeof(double) : 0;
+    all_bytes = gathered * (size_t)s->ranks;
+    status    = tw_statistics_room(s->own != NULL ? &s->inside : &s->side, most,
+                                all_bytes > shares ? all_bytes : shares, &mine, &all);
+    s->mine   = s->pinned != NULL ? s->pinned : mine;
+    s->all    = all;
+    if (status == TW_OK) {
+        status = tw_statistics_try(s->comm, mine, all, gathered);
+    }
+    return status == TW_OK && shares > 0 ? tw_statistics_try_shares(s) : status;
 }
 
 /* For running statistics, over all ranks. */
 static tw_status_t tw_statistics_room_for_states(tw_statistics_t *s)
 {
-    void       *mine = NULL, *all = NULL;
-    tw_status_t status = TW_OK;
+    const size_t bytes = s->config.states * sizeof(float);
+    void        *mine = NULL, *all = NULL;
+    tw_status_t  status;
 
-    if (s->config.states > 0 && tw_comm_size(s->world) > 1) {
-        status       = tw_statistics_room(&s->side, s->config.states * sizeof(float), &mine, &all);
-        s->my_states = s->pinned != NULL
-                           ? (void *)((double *)s->pinned + tw_statistics_most(&s->config))
-                           : mine;
-        s->states    = all;
+    if (bytes == 0 || tw_comm_size(s->world) == 1) {
+        return TW_OK;
     }
-    return status;
+    status =
+        tw_statistics_room(&s->side, bytes, bytes * (size_t)tw_comm_size(s->world), &mine, &all);
+    s->my_states =
+        s->pinned != NULL ? (void *)((double *)s->pinned + tw_statistics_most(&s->config)) : mine;
+    s->states = all;
+    return status == TW_OK ? tw_statistics_try(s->world, mine, all, bytes) : status;
 }
 
 /* What numbers in device memory need beside that, on each rank by itself. */
@@ -118,6 +165,7 @@ static tw_status_t tw_statistics_release(tw_statistics_t *s)
     if (s->own != NULL) {
         status = tw_comm_destroy(s->own);
     }
+    free(s->share_words);
     free(s->layer);
     free(s);
     return status;
@@ -141,8 +189,11 @@ static tw_statistics_t *tw_statistics_make(tw_comm_t *comm, const tw_statistics_
     first = tw_comm_rank(comm) / s->config.group * s->config.group;
     s->ranks =
         tw_comm_size(comm) - first < s->config.group ? tw_comm_size(comm) - first : s->config.group;
-    s->layer = calloc(s->config.layers, sizeof(*s->layer));
-    if (s->layer == NULL) {
+    s->layer       = calloc(s->config.layers, sizeof(*s->layer));
+    s->share_words = calloc(2 * (size_t)s->ranks, sizeof(*s->share_words));
+    if (s->layer == NULL || s->share_words == NULL) {
+        free(s->share_words);
+        free(s->layer);
         free(s);
         return NULL;
     }

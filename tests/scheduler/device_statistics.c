@@ -87,23 +87,21 @@ static void normalise(tw_comm_t *comm, const place_t *place, int group, numbers_
     place_put(place, state);
 }
 
-void statistics_on_device(void)
+static void statistics_by(const char *const *settings, int first, numbers_t *in, numbers_t *out)
 {
-    numbers_t    *in = t_malloc(sizeof(*in)), *out = calloc(2, sizeof(*out));
     void         *stream = NULL;
     tw_context_t *ctx;
-    tw_comm_t    *comm = device_comm(STAGED, NULL, &ctx);
+    tw_comm_t    *comm = device_comm(STAGED, settings, &ctx);
 
-    T_CHECK(out != NULL, "out of memory");
     T_OK(stub_device.stream_create(&stream));
-    for (int run = 0; run < 3 * (t_size + 1); run++) {
+    for (int run = first; run < 3 * (t_size + 1); run += 2) {
         const int group = run % (t_size + 1);
 
         t_note("groups of %d", group);
         device_mood(run);
         draw(t_seed + (uint64_t)run, in);
         for (int device = 0; device < 2; device++) {
-            const place_t place = {device, run % 2 == 0 ? NULL : stream};
+            const place_t place = {device, run % 4 < 2 ? NULL : stream};
 
             normalise(comm, &place, group, in, &out[device]);
         }
@@ -113,6 +111,16 @@ void statistics_on_device(void)
     stub_diligence = 512;
     stub_device.stream_destroy(stream);
     device_comm_done(comm, ctx);
+}
+
+void statistics_on_device(void)
+{
+    static const char *const shares[] = {"MESSAGE_COST=0", "NODE_RANKS=1", NULL};
+    numbers_t               *in = t_malloc(sizeof(*in)), *out = calloc(2, sizeof(*out));
+
+    T_CHECK(out != NULL, "out of memory");
+    statistics_by(NULL, 0, in, out);
+    statistics_by(shares, 1, in, out);
     free(in);
     free(out);
 }

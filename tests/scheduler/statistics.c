@@ -435,6 +435,8 @@ static void other_settings_give_the_same_bits(void)
     static const char *const kinds[][4] = {{"ALLGATHER=pairwise", "CHUNK=256", NULL},
                                            {"ALLGATHER=grid", "CHECK=1", NULL},
                                            {"NODE_RANKS=2", NULL},
+                                           {"MESSAGE_COST=0", "NODE_RANKS=1", "CHECK=1", NULL},
+                                           {"MESSAGE_COST=0", "NODE_RANKS=2", NULL},
                                            {"TIMEOUT=100", "CHECK=1", NULL}};
     static moments_t         want, m;
     tw_statistics_t         *s     = statistics(t_world, 0);
@@ -460,6 +462,65 @@ static void other_settings_give_the_same_bits(void)
     }
 }
 
+/* Where owners merge shares, and where all merge all, on any layers: few channels, none, more than
+ * in a share. */
+static void shares_give_the_bits_of_all(void)
+{
+    enum { TURNS = 30, MOST = 6 };
+    static const char *const     by[][3] = {{"NODE_RANKS=1", "MESSAGE_COST=0", NULL},
+                                            {"NODE_RANKS=1", "MESSAGE_COST=1m", NULL}};
+    static double                numbers[2][MOST][1 + 2 * CHANNELS];
+    const tw_statistics_config_t config = {.layers = MOST, .channels = MOST * CHANNELS};
+    uint64_t                     random = t_seed, bytes[2];
+    tw_context_t                *ctx[2];
+    tw_comm_t                   *comm[2];
+    tw_statistics_t             *s[2] = {NULL, NULL};
+
+    for (int way = 0; way < 2; way++) {
+        comm[way] = t_comm_under(by[way], MPI_COMM_WORLD, &ctx[way]);
+        T_OK(tw_statistics_create(comm[way], &config, &s[way]));
+        T_OK(tw_comm_stats_reset(comm[way]));
+    }
+    for (int turn = 0; turn < TURNS; turn++) {
+        const int    sums   = turn % 2 == 1;
+        const size_t layers = 1 + t_below(&random, MOST);
+        size_t       channels[MOST];
+        double      *list[MOST];
+
+        memset(numbers, 0, sizeof(numbers));
+        for (size_t l = 0; l < layers; l++) {
+            channels[l] = t_below(&random, t_below(&random, 3) == 0 ? 3 : CHANNELS + 1);
+            t_fill(TW_F64, t_seed + (uint64_t)turn, t_rank + 100 * (int)l, 1 + 2 * channels[l],
+                   numbers[0][l]);
+            if (!sums) {
+                numbers[0][l][0] = (double)((t_rank + turn) % 3);
+            }
+        }
+        memcpy(numbers[1], numbers[0], sizeof(numbers[0]));
+        for (int way = 0; way < 2; way++) {
+            for (size_t l = 0; l < layers; l++) {
+                list[l] = numbers[way][l];
+            }
+            T_OK((sums ? tw_statistics_sums : tw_statistics_moments)(s[way], list, channels,
+                                                                     layers));
+        }
+        T_CHECK(memcmp(numbers[0], numbers[1], sizeof(numbers[0])) == 0, "turn %d: other bits",
+                turn);
+    }
+    for (int way = 0; way < 2; way++) {
+        tw_stats_t stats;
+
+        T_OK(tw_comm_stats(comm[way], &stats));
+        bytes[way] = stats.bytes_sent;
+        T_CHECK(stats.pool_allocations == 0, "memory was asked for %llu times",
+                (unsigned long long)stats.pool_allocations);
+        T_OK(tw_statistics_destroy(s[way]));
+        t_comm_done(comm[way], ctx[way]);
+    }
+    T_CHECK(t_size < 5 || bytes[0] < bytes[1], "shares sent %llu bytes, all to all %llu",
+            (unsigned long long)bytes[0], (unsigned long long)bytes[1]);
+}
+
 static const t_case_t cases[] = {
     {"moments are those of the whole batch", moments_are_those_of_the_whole_batch, 1},
     {"values far from zero do not cancel", values_far_from_zero_do_not_cancel, 1},
@@ -473,6 +534,7 @@ static const t_case_t cases[] = {
     {"a communicator outlives its statistics", a_communicator_outlives_its_statistics, 1},
     {"running statistics become those of all", running_statistics_become_those_of_all, 1},
     {"all ranks switch at once", all_ranks_switch_at_once, 1},
+    {"shares give the bits of all", shares_give_the_bits_of_all, 1},
     {"other settings give the same bits", other_settings_give_the_same_bits, 1},
 };
 

@@ -37,6 +37,10 @@ const tw_codec_t *tw_comm_fp32(const tw_comm_t *comm);
  * TW_ERR_NO_MEMORY. Local. */
 tw_status_t tw_comm_groups(const tw_comm_t *comm, int group, int *position);
 
+/* Of vectors of `bytes` that no reduction adds: is it quicker that each rank gets a share of all
+ * and sends its result to all, than that all send all to all? Equal on all ranks. */
+bool tw_comm_in_shares(const tw_comm_t *comm, size_t bytes);
+
 /* Collective over world: a communicator of the ranks with the same color (MPI_UNDEFINED: none),
  * which are not bound to places again. It has no progress thread, and looks at world's events. */
 tw_status_t tw_comm_split(tw_comm_t *world, int color, tw_comm_t **own_p);

@@ -246,7 +246,7 @@ void tw_engine_progress(tw_comm_t *comm, bool *moved_p)
             status = tw_op_advance(op, behind ? 1 : op->lanes, &moved);
             behind = behind || (!op->held && op->next_round < op->rounds);
         }
-        if (status == TW_OK && op->done_rounds == op->rounds &&
+        if (status == TW_OK && op->done_rounds == op->rounds && !op->held &&
             (op->bounce == NULL || tw_bounce_out(op, &status))) {
             op->running = false;
             *at         = op->next;
