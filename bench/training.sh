@@ -6,11 +6,13 @@
 #     netlab       4 emulated hosts: data parallel and hybrid, six ways each          (20 minutes; root)
 #     schemes      schemes a, b and c on 2, 4 and 8 ranks of one machine              (5 minutes)
 #     layouts      lenet on 4 hosts of 1, 2 and 4 ranks: bytes on a host's link      (5 minutes; root)
+#     steps        three networks on 4 hosts of 2 ranks, six ways each; beside the build folder BEFORE,
+#                  if that is set, in turns                                           (4 minutes; root)
 #     statistics   resnet-20 with local and global statistics on 4 hosts              (5 minutes; root)
 # Every run leaves a JSON file in OUT_DIR, and what has one is not run again: the script may be stopped and
-# started. OUT_DIR/training.md gets the tables. bench/pytorch.py compares with PyTorch.
+# started. RATE is that of the links of layouts and steps (1gbit). OUT_DIR/training.md gets the tables. bench/pytorch.py compares with PyTorch.
 # shellcheck disable=SC1091,SC2154  # common.bash and what it sets
-set -u
+set -uo pipefail
 . "$(dirname "$0")/common.bash"
 folders "${1-}" "${2-}"
 shift 2
@@ -109,8 +111,7 @@ part_layouts() {
     echo
     echo "| way | 1 rank a host | 2 | 4 |"
     echo "|---|---|---|---|"
-    for way in "--codec fp32" "--codec tree8" "--update sharded --codec grad=tree8,weight=tree8" \
-        "--update sharded --codec grad=tree8,weight=awp" "--scheme c --codec tree8" "--scheme b --codec tree8"; do
+    for way in "${ways[@]}"; do
         printf '| %s |' "\`$way\`"
         number=$((number + 1))
         for ranks in 4 8 16; do
@@ -119,6 +120,37 @@ part_layouts() {
         done
         echo
     done
+    lab_down
+}
+
+ways=("--codec fp32" "--codec tree8" "--update sharded --codec grad=tree8,weight=tree8"
+    "--update sharded --codec grad=tree8,weight=awp" "--scheme c --codec tree8" "--scheme b --codec tree8")
+
+part_steps() {
+    local model data batch steps way number name seconds
+    lab_up 4 "${RATE:-1gbit}"
+    echo "## 4 hosts of 2 ranks at ${RATE:-1gbit}: s a step${BEFORE:+, before and now}, times faster than fp32"
+    echo
+    echo "| model, batch | way | s a step | times faster |"
+    echo "|---|---|---|---|"
+    while read -r model data batch steps; do
+        number=0
+        for way in "${ways[@]}"; do
+            name=steps-$model-$((number += 1))
+            # shellcheck disable=SC2086  # options
+            for train in ${BEFORE:+"$BEFORE/bin/thinwire-train"} "$build/bin/thinwire-train"; do
+                once "$name$([ "$train" = "$build/bin/thinwire-train" ] || echo -before)" on_hosts 8 "$train" --model "$model" \
+                    --data "$data" --batch "$batch" --steps "$steps" $way
+            done
+            seconds=${BEFORE:+$(value step_seconds "$name-before"), }$(value step_seconds "$name")
+            awk -v first="$(value step_seconds "steps-$model-1")" -v now="$(value step_seconds "$name")" \
+                -v head="| $model, $batch | \`$way\` | $seconds |" 'BEGIN { printf "%s %.2f |\n", head, first / now }'
+        done
+    done <<END
+lenet digits:train=2600 64 20
+mlp digits 512 10
+alexnet-cifar random:32x32x3,10,n=2048,test=1 128 10
+END
     lab_down
 }
 
@@ -144,9 +176,9 @@ part_statistics() {
 
 {
     echo "# Training, $(date -u +%F), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(getconf _NPROCESSORS_ONLN) cores"
-    for part in "${@:-netlab schemes layouts statistics}"; do
+    for part in "${@:-netlab schemes layouts steps statistics}"; do
         for one in $part; do
-            declare -F "part_$one" >/dev/null || fail "no part '$one'; accepted: netlab schemes layouts statistics"
+            declare -F "part_$one" >/dev/null || fail "no part '$one'; accepted: netlab schemes layouts steps statistics"
             echo
             "part_$one"
         done

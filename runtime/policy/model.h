@@ -40,13 +40,12 @@
 
 /* Bytes of codes in a message, unless something says more: what Open MPI sends at once over TCP (64
  * KiB with its header; longer ones wait for an answer, by which 4 hosts at 1 Gbit/s lost a tenth of
- * the line), and long enough for full speed where several are under way; along a chain, where one
- * peer sends, so they may be longer, but are shorter where many ranks wait for the first; and the
- * default of THINWIRE_CHUNK. */
-#define TW_FRAGMENT       ((size_t)63 << 10)
-#define TW_CHAIN_FRAGMENT ((size_t)128 << 10)
-#define TW_CHAIN_LEAST    ((size_t)4 << 10)
-#define TW_CHUNK          ((size_t)256 << 10)
+ * the line, and a chain of 4 hosts an eighth), and long enough for full speed where several are
+ * under way; along a chain shorter where many ranks wait for the first; and the default of
+ * THINWIRE_CHUNK. */
+#define TW_FRAGMENT    ((size_t)63 << 10)
+#define TW_CHAIN_LEAST (TW_FRAGMENT / 16)
+#define TW_CHUNK       ((size_t)256 << 10)
 
 /* Most bytes of codes of an alltoall's block that travels with those of other ranks between two
  * nodes: longer ones cost more to pack than the message that is saved. */

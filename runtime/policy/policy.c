@@ -163,7 +163,7 @@ TW_IN_FPMODE static bool tw_policy_node_sums_pay(const tw_policy_config_t *confi
 size_t tw_policy_chain_fragment(size_t message, size_t encoded, int ranks)
 {
     const size_t links    = ranks > 2 ? (size_t)ranks - 2 : 1;
-    size_t       fragment = TW_CHAIN_FRAGMENT;
+    size_t       fragment = TW_FRAGMENT;
 
     message = message > 0 ? message : 1;
     while (fragment > TW_CHAIN_LEAST && encoded / fragment < links * (fragment / message) / 2) {

@@ -55,9 +55,9 @@ bool tw_policy_in_shares(const tw_policy_config_t *config, size_t bytes, int nod
  * vector, P - 2 fragments and P - 1 latencies. */
 bool tw_policy_chain(const tw_policy_config_t *config, size_t encoded, int ranks);
 
-/* Bytes of codes in a fragment along a chain: a power of two up to TW_CHAIN_FRAGMENT, about where
- * the P - 2 fragments that fill the chain take as long as `message` bytes for each fragment of the
- * vector. */
+/* Bytes of codes in a fragment along a chain: TW_FRAGMENT, or a half of it again and again, about
+ * where the P - 2 fragments that fill the chain take as long as `message` bytes for each fragment
+ * of the vector. */
 size_t tw_policy_chain_fragment(size_t message, size_t encoded, int ranks);
 
 /* Of allreduce and reduce: hierarchical on several nodes, each of several ranks, of which the

@@ -148,7 +148,7 @@ START_TEST(fragments_of_a_chain_shorten_with_its_length)
             const double links = ranks[r] > 2 ? ranks[r] - 2 : 1;
             double       least = INFINITY;
 
-            for (size_t s = TW_CHAIN_LEAST; s <= TW_CHAIN_FRAGMENT; s *= 2) {
+            for (size_t s = TW_CHAIN_LEAST; s <= TW_FRAGMENT; s *= 2) {
                 least = fmin(least, links * (double)s + (double)encoded / (double)s * 2048);
             }
             ck_assert_msg(links * (double)found + (double)encoded / (double)found * 2048 <=
@@ -156,8 +156,8 @@ START_TEST(fragments_of_a_chain_shorten_with_its_length)
                           "%zu bytes, %d ranks: %zu", encoded, ranks[r], found);
         }
     }
-    ck_assert_uint_eq(tw_policy_chain_fragment(2048, (size_t)64 << 20, 4), TW_CHAIN_FRAGMENT);
-    ck_assert_uint_eq(tw_policy_chain_fragment(2048, (size_t)16 << 20, 1024), 8192);
+    ck_assert_uint_eq(tw_policy_chain_fragment(2048, (size_t)64 << 20, 4), TW_FRAGMENT);
+    ck_assert_uint_eq(tw_policy_chain_fragment(2048, (size_t)16 << 20, 1024), TW_FRAGMENT / 8);
     ck_assert_uint_eq(tw_policy_chain_fragment(0, 0, 0), TW_CHAIN_LEAST);
 }
 END_TEST
