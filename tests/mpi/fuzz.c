@@ -13,6 +13,8 @@
 
 #define JOBS 8 /* of a sequence, at most */
 
+static int node_ranks; /* THINWIRE_NODE_RANKS of the communicator */
+
 typedef struct entry {
     t_job_t            job;
     int                form; /* 0 blocking, 1 nonblocking, 2 plan */
@@ -28,6 +30,10 @@ static void open_entry(entry_t *entry, tw_comm_t *comm, uint64_t *shared, size_t
 
     memset(entry, 0, sizeof(*entry));
     t_shape_random(&shape, shared, tw_comm_size(comm), max);
+    shape.node_ranks = node_ranks;
+    if (t_below(shared, 4) == 0) {
+        shape.algorithm = TW_ALGORITHM_HIERARCHICAL;
+    }
     t_shape_note(&shape);
     entry->form   = (int)t_below(shared, 3);
     entry->rounds = 1 + (int)t_below(shared, 3);
@@ -129,13 +135,18 @@ static void sequence(tw_comm_t *comm, uint64_t shared, uint64_t own)
     }
 }
 
-/* Settings of the transport drawn at random; the same on all ranks. */
+/* Settings of the transport drawn at random, one node or several, unless the environment says; the
+ * same on all ranks. */
 static tw_comm_t *random_comm(uint64_t *shared, MPI_Comm parent, tw_context_t **ctx_p)
 {
-    char              chunk[32], limit[32], window[32], check[32];
+    char              chunk[32], limit[32], window[32], check[32], nodes[32];
+    const char       *given      = getenv("THINWIRE_NODE_RANKS");
     const char *const ways[]     = {"BCAST=auto", "BCAST=tree", "BCAST=chain"};
-    const char *const settings[] = {chunk, limit, window, check, ways[t_below(shared, 3)], NULL};
+    const char *const settings[] = {
+        chunk, limit, window, check, ways[t_below(shared, 3)], given == NULL ? nodes : NULL, NULL};
 
+    node_ranks = given != NULL ? atoi(given) : (int)t_below(shared, 4);
+    snprintf(nodes, sizeof(nodes), "NODE_RANKS=%d", node_ranks);
     snprintf(chunk, sizeof(chunk), "CHUNK=%zu", (size_t)1 << t_below(shared, 21));
     snprintf(limit, sizeof(limit), "MESSAGE_LIMIT=%zu", (size_t)512 << t_below(shared, 20));
     snprintf(window, sizeof(window), "WINDOW=%zu", 1 + t_below(shared, 8));
