@@ -133,6 +133,34 @@ static void one_message_for_each_pair_of_nodes(void)
     }
 }
 
+/* What every rank has of a reduce-scatter, gathered, is the allreduce, bit for bit, where shares
+ * begin with blocks. */
+static void scatter_and_gather_are_allreduce(void)
+{
+    static const char *const specs[] = {"", "tree8:block=64", "bitpack:2"};
+    const size_t             each = 64 * 37, count = each * (size_t)t_size;
+    float *in = t_malloc(count * sizeof(float)), *whole = t_malloc(count * sizeof(float)),
+          *parts = t_malloc(count * sizeof(float));
+
+    for (size_t i = 0; i < 3 * LAYOUTS; i++) {
+        const tw_how_t how = {.codec     = t_codec(specs[i % 3], TW_F32),
+                              .algorithm = TW_ALGORITHM_HIERARCHICAL};
+        tw_context_t  *ctx;
+        tw_comm_t     *comm = cut(layouts[i / 3], NULL, NULL, &ctx);
+
+        t_note("%s, nodes of %d", specs[i % 3], layouts[i / 3]);
+        t_fill(TW_F32, t_seed + (uint64_t)t_rank, 0, count, in);
+        T_OK(tw_allreduce(comm, in, whole, count, TW_SUM, &how));
+        T_OK(tw_reduce_scatter_block(comm, in, parts + each * (size_t)t_rank, each, TW_SUM, &how));
+        T_OK(tw_allgather(comm, TW_IN_PLACE, parts, each, &how));
+        T_SAME(TW_F32, parts, whole, count);
+        t_comm_done(comm, ctx);
+    }
+    free(in);
+    free(whole);
+    free(parts);
+}
+
 /* Long vectors: many rounds round the owners and round the slots, in chunks of every size. */
 static void long_vectors(void)
 {
@@ -329,6 +357,7 @@ static const t_case_t cases[] = {
     {"alltoalls are what the model says", alltoalls_are_what_the_model_says, 1},
     {"short and long blocks in one call", short_and_long_blocks_in_one_call, 1},
     {"one message for each pair of nodes", one_message_for_each_pair_of_nodes, 1},
+    {"scatter and gather are allreduce", scatter_and_gather_are_allreduce, 1},
     {"long vectors", long_vectors, 1},
     {"residuals belong to carriers and owners", residuals_belong_to_carriers_and_owners, 1},
     {"many at once", many_at_once, 1},
