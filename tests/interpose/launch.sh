@@ -76,6 +76,10 @@ mode() {
         bitpack:2) # from the first byte on, for values that it keeps
             settings+=(THINWIRE_CODEC=bitpack:2 THINWIRE_THRESHOLD=0 THINWIRE_DOUBLE=1)
             expectation=representable ;;
+        nodes) # the same on nodes of two ranks: sums in their memory and between them
+            settings+=(THINWIRE_CODEC=bitpack:2 THINWIRE_THRESHOLD=0 THINWIRE_DOUBLE=1)
+            settings+=(THINWIRE_NODE_RANKS=2 THINWIRE_ALLREDUCE=hierarchical)
+            expectation=representable ;;
         verified) # every other call is compared with the exact one, against a contract
             settings+=(THINWIRE_CODEC=bitpack:2 THINWIRE_THRESHOLD=0 THINWIRE_VERIFY=2)
             settings+=(THINWIRE_MAX_ERROR=0.1 THINWIRE_DOUBLE=1)
