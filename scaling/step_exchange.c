@@ -206,7 +206,7 @@ int step_trip(const exchange_t *x, const step_case_t *how, trip_t *trip, tw_prob
             trip->first = prediction->bytes_root;
         }
     }
-    if (x->turns && found.ranks > 1) {
+    if ((x->turns || x->part < 1.0) && found.ranks > 1) {
         trip->links = fmin(trip->seconds, fmax(carried(how->facts, trip->bytes), trip->busy));
     }
     return 0;

@@ -22,7 +22,7 @@ END
 printf 'name = "s"; ranks = 1; step = ({ compute = 1; });\n' >"$scratch/step.cfg"
 printf 'name = "c"; ranks = 1; training = { batch = 8; layers = ({ name = "conv"; weights = 9; }); };\n' >"$scratch/conv.cfg"
 
-plan 37
+plan 38
 
 value() { "$json_query" "$file" "$1"; }
 is() { [ "$(value "$1")" = "$2" ] || { echo "$1 is $(value "$1"), not $2"; return 1; }; }
@@ -57,6 +57,13 @@ alike() {
     alone "$thinwire" scale "$job" --ranks 8 --codec fp32 --scheme group=8 --json "$file" && is rows.0.bytes "$c"
 }
 check "schemes by themselves and together" alike
+
+# Links of ranks that do not give examples are free for what follows: groups of two take little longer than all at once.
+groups() {
+    alone "$thinwire" scale "$job" --ranks 4 --codec fp32 --scheme c,group=2 --network ethernet-1g:rate=0.002 --json "$file" || return 1
+    within "$(awk -v c="$(value rows.0.seconds)" -v g="$(value rows.1.seconds)" 'BEGIN { print g / c }')" 1.0 1.1
+}
+check "groups in turn" groups
 
 weak() {
     alone "$thinwire" scale "$job" --ranks 1,3,8 --codec fp32 --scheme data --weak --json "$file" || return 1
