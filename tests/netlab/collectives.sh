@@ -5,7 +5,7 @@
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/netlab/common.bash"
 lab 4 1gbit
-plan 9
+plan 11
 
 # Else a thread of one host waits long for its turn beside the computing of another's; cut prints its session.
 one_session() {
@@ -60,6 +60,38 @@ hierarchical() {
     done
 }
 check "nodes of two ranks, hierarchical" hierarchical
+
+# train ARG...: eight ranks, two on each host, which are not neighbours; sets bytes, those of all links.
+train() {
+    local before
+    before=$(links)
+    hosts 8 "$top_builddir/bin/thinwire-train" --model lenet --data digits:train=128 --batch 64 --json "$scratch/run.json" "$@" || return 1
+    bytes=$(($(links) - before))
+}
+links() { "$netlab" status | awk '{ for (i = 2; i < NF; i++) if ($i == "sent") n += $(i + 1) } END { printf "%.0f", n }'; }
+
+one_hash() {
+    local update hash first=
+    for update in replicated root sharded; do
+        train --steps 4 --update $update && hash=$("$json_query" "$scratch/run.json" weights_hash) || return 1
+        [ "$hash" = "${first:=$hash}" ] || { echo "$hash by $update, not $first"; return 1; }
+    done
+}
+check "the same weights by every --update" one_hash
+
+# What 16 steps more bring onto the links is what thinwire scale says, and up to 3 % of headers.
+predicted() {
+    local few said
+    printf '%s\n' 'name = "lenet"; ranks = 1; training = { batch = 64; layers = (' \
+        '{ name = "conv1"; weights = 800; biases = 32; }, { name = "conv2"; weights = 51200; biases = 64; },' \
+        '{ name = "fc1"; weights = 524288; biases = 512; units = 512; }, { name = "fc2"; weights = 5120; biases = 10; units = 10; } ); };' \
+        >"$scratch/lenet.cfg"
+    train --steps 4 --scheme group=2 && few=$bytes && train --steps 20 --scheme group=2 &&
+        "$thinwire" scale "$scratch/lenet.cfg" --ranks 8 --ranks-per-node 2 --scheme group=2 --codec fp32 --json "$scratch/rows" || return 1
+    said=$("$json_query" "$scratch/rows" rows.0.bytes)
+    within "$(awk -v sent=$((bytes - few)) -v said="$said" 'BEGIN { print sent / 16 / 8 / said }')" 1.0 1.03
+}
+check "bytes of a training by groups" predicted
 
 crossed() { # every host has sent what the tests exchanged: nothing took a shorter way
     local host=0
