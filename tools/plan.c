@@ -44,6 +44,16 @@ static double link_rate(const plan_t *plan)
     return plan->machine.network.rate * 1e9 / 8.0 * plan->machine.network.usable;
 }
 
+/* Of a step, those bytes that each rank sends of a sum or of examples for all: they cross the
+ * network once for every node. */
+static double sent_share(const plan_t *plan)
+{
+    const double local = plan->per_node < plan->ranks ? plan->per_node : plan->ranks;
+    const double nodes = ceil(plan->ranks / local);
+
+    return nodes > 1.0 ? (nodes - 1.0) / nodes / local : (plan->ranks - 1.0) / plan->ranks;
+}
+
 /* Footnote 4 of S4: what a rank computes of an example by its units, and the time of the example's
  * inputs on a link. And of a step: the gradients of an all-reduce in two passes, against the inputs
  * of all examples and their gradients. */
@@ -52,9 +62,9 @@ static void layer_row(const plan_t *plan, const training_layer_t *layer, report_
     const double inputs = layer->weights / layer->units, ranks = plan->ranks;
     const double compute = 2.0 * layer->weights / ranks / plan->machine.flops;
     const double send    = sizeof(float) * inputs / link_rate(plan);
-    const double data =
-                     2.0 * (ranks - 1.0) / ranks * sizeof(float) * (layer->weights + layer->biases),
-                 split = 2.0 * (ranks - 1.0) / ranks * sizeof(float) * inputs * plan->batch;
+    const double both    = 2.0 * sent_share(plan) * sizeof(float);
+    const double data    = both * (layer->weights + layer->biases),
+                 split   = both * inputs * plan->batch;
     char cells[LAYER_COLUMNS][TABLE_CELL];
 
     table_text(cells[0], layer->name);

@@ -38,6 +38,18 @@ footnote_4() {
 }
 check "footnote 4: 2.097 us computing, 2.731 us sending" footnote_4
 
+# Gradients of all layers are the bytes of a step that is data parallel, on nodes of several ranks, too.
+as_a_step() {
+    local each
+    for each in 1 4; do
+        of ethernet-10g 8
+        advise mlp --ranks-per-node $each --scheme data --codec fp32 || return 1
+        near "$(for i in 0 1 2; do value layers.$i.gradient_bytes; done | awk '{ n += $1 } END { printf "%.0f", n }')" \
+            "$(value rows.0.bytes)" 1e-4 || return 1
+    done
+}
+check "bytes of layers and of a step" as_a_step
+
 # 60 million parameters, 0.223 GiB: at 7 GB/s some 31 ms once, 124 ms for 4 GPUs of a bridge, one after another.
 transfers() {
     of pcie2:rate=56:usable=1 4
