@@ -75,12 +75,13 @@ static void alltoalls_are_what_the_model_says(void)
 static void short_and_long_blocks_in_one_call(void)
 {
     static const size_t      counts[]   = {0, 1, 200, 257, 3000, 70000};
-    static const char *const settings[] = {NULL, "CHUNK=1k", "WINDOW=1"};
+    static const char *const settings[] = {NULL, "CHUNK=1k", "WINDOW=1", "MESSAGE_LIMIT=512",
+                                           "MESSAGE_LIMIT=2k"};
     uint64_t                 random     = t_seed;
 
     for (size_t i = 0; i < LAYOUTS * 6; i++) {
         tw_context_t *ctx;
-        tw_comm_t    *comm  = cut(layouts[i / 6], settings[i % 3], NULL, &ctx);
+        tw_comm_t    *comm  = cut(layouts[i / 6], settings[i % 5], "CHUNK=2k", &ctx);
         t_shape_t     shape = {.kind      = T_ALLTOALLV,
                                .algorithm = i % 5 == 0 ? TW_ALGORITHM_AUTO : TW_ALGORITHM_HIERARCHICAL,
                                .node_ranks = layouts[i / 6],
@@ -115,7 +116,7 @@ static void one_message_for_each_pair_of_nodes(void)
         const uint64_t inside  = (uint64_t)((nodes - 1) * ranks * ranks + last * last);
         const uint64_t between = (uint64_t)(t_size * t_size) - inside;
         const tw_how_t how     = {.algorithm = TW_ALGORITHM_HIERARCHICAL};
-        uint64_t       sent[2];
+        uint64_t       sent[3];
         tw_stats_t     stats;
 
         T_OK(tw_alltoall(comm, in, out, N, &how));
@@ -124,11 +125,14 @@ static void one_message_for_each_pair_of_nodes(void)
         T_OK(tw_comm_stats(comm, &stats));
         sent[0] = stats.messages_sent;
         sent[1] = stats.bytes_sent;
-        MPI_Allreduce(MPI_IN_PLACE, sent, 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+        sent[2] = stats.bytes_memory;
+        MPI_Allreduce(MPI_IN_PLACE, sent, 3, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
         T_CHECK(sent[0] == (uint64_t)(nodes * (nodes - 1)), "%d nodes: %llu messages", nodes,
                 (unsigned long long)sent[0]);
         T_CHECK(sent[1] == between * N * 4, "%d nodes: %llu bytes, not %llu", nodes,
                 (unsigned long long)sent[1], (unsigned long long)(between * N * 4));
+        T_CHECK(sent[2] == (inside - (uint64_t)t_size) * N * 4, "%d nodes: %llu bytes of memory",
+                nodes, (unsigned long long)sent[2]);
         t_comm_done(comm, ctx);
     }
 }
@@ -159,6 +163,35 @@ static void scatter_and_gather_are_allreduce(void)
     free(in);
     free(whole);
     free(parts);
+}
+
+/* In place a result covers values that earlier rounds read: in many rounds that are all under way,
+ * often. */
+static void scatters_in_place_in_many_rounds(void)
+{
+    enum { TIMES = 60 };
+
+    for (size_t i = 0; i < LAYOUTS * 2; i++) {
+        tw_context_t *ctx;
+        tw_comm_t    *comm   = cut(layouts[i / 2], "CHUNK=256", "WINDOW=8", &ctx);
+        t_shape_t     shape  = {.kind       = T_REDUCE_SCATTER,
+                                .algorithm  = TW_ALGORITHM_HIERARCHICAL,
+                                .node_ranks = layouts[i / 2],
+                                .spec       = i % 2 == 0 ? "" : "bitpack:2",
+                                .reduction  = TW_MAX,
+                                .in_place   = 1,
+                                .count      = 2000};
+        uint64_t      random = t_seed + i;
+
+        for (int time = 0; time < TIMES; time++) {
+            for (int r = 0; r < t_size; r++) {
+                shape.counts[0][r] = t_below(&random, 3) == 0 ? 3 : t_below(&random, 700);
+            }
+            shape.seed = random;
+            t_job_once(comm, &shape);
+        }
+        t_comm_done(comm, ctx);
+    }
 }
 
 /* Long vectors: many rounds round the owners and round the slots, in chunks of every size. */
@@ -358,6 +391,7 @@ static const t_case_t cases[] = {
     {"short and long blocks in one call", short_and_long_blocks_in_one_call, 1},
     {"one message for each pair of nodes", one_message_for_each_pair_of_nodes, 1},
     {"scatter and gather are allreduce", scatter_and_gather_are_allreduce, 1},
+    {"scatters in place in many rounds", scatters_in_place_in_many_rounds, 1},
     {"long vectors", long_vectors, 1},
     {"residuals belong to carriers and owners", residuals_belong_to_carriers_and_owners, 1},
     {"many at once", many_at_once, 1},

@@ -59,6 +59,21 @@ tw_status_t tw_scatter_begin(tw_request_t *op, const tw_lane_t *lane)
     return tw_comm_copy_in_place(op->comm, op->recv, op->count * op->element, &op->copy);
 }
 
+bool tw_scatter_may_write(const tw_request_t *op, const tw_lane_t *lane, int *peer_p)
+{
+    bool may = true;
+
+    for (int l = 0; l < op->lanes && op->send == op->recv && op->copy == NULL; l++) {
+        const tw_lane_t *other = &op->lane[l];
+
+        may = may && !(other->busy && other->round < lane->round && other->stage < TW_READ);
+    }
+    if (!may) {
+        *peer_p = op->comm->rank;
+    }
+    return may;
+}
+
 void tw_scatter_fill(tw_request_t *op, const tw_collective_call_t *call)
 {
     tw_reduction_fill(op, call);

@@ -11,6 +11,9 @@
 /* Phases of a ticket: each is the stage that waits for it. */
 enum { TW_INPUTS = 1, TW_ARRIVED = 3 };
 
+/* The stage whose step is the last one that reads values. */
+enum { TW_READ = 2 };
+
 /* First value of an owner's fragment in the vector, and how many there are. */
 static inline size_t tw_scatter_fragment(const tw_request_t *op, const tw_lane_t *lane, int owner,
                                          size_t *n_p)
@@ -40,7 +43,10 @@ bool tw_scatter_in_order(const tw_comm_t *comm, const tw_blocks_t *shares);
  * that other ranks of the node carry), fill an operation. */
 tw_status_t tw_scatter_begin(tw_request_t *op, const tw_lane_t *lane);
 void        tw_scatter_publish(tw_request_t *op, tw_lane_t *lane, bool all);
-void        tw_scatter_fill(tw_request_t *op, const tw_collective_call_t *call);
+/* May this round write its result? In place, not before the values that it covers are read by the
+ * earlier rounds, which began before but may wait longer for their slots (*peer_p: this rank). */
+bool tw_scatter_may_write(const tw_request_t *op, const tw_lane_t *lane, int *peer_p);
+void tw_scatter_fill(tw_request_t *op, const tw_collective_call_t *call);
 
 /* One message for all shares of a node: reduce_scatter_bundle.c. */
 extern const tw_algorithm_ops_t tw_scatter_bundle;

@@ -139,8 +139,9 @@ static tw_status_t tw_bundle_step(tw_request_t *op, tw_lane_t *lane)
 /* Ranks of other nodes have no message to wait for. */
 static bool tw_bundle_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
 {
-    return lane->stage == 2 || (lane->stage == 3 && !tw_turn_is_ours(op, lane)) ||
-           tw_node_exchange_ready(op, lane, peer_p);
+    return lane->stage == TW_READ || (lane->stage == 3 && !tw_turn_is_ours(op, lane)) ||
+           (tw_node_exchange_ready(op, lane, peer_p) &&
+            (lane->stage < 3 || tw_scatter_may_write(op, lane, peer_p)));
 }
 
 const tw_algorithm_ops_t tw_scatter_bundle = {.name   = "hierarchical",

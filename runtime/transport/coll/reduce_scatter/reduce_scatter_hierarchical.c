@@ -110,7 +110,8 @@ static tw_status_t tw_scatter_step(tw_request_t *op, tw_lane_t *lane)
 
 static bool tw_scatter_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
 {
-    return lane->stage > 1 || tw_node_exchange_ready(op, lane, peer_p);
+    return lane->stage == TW_READ ? tw_scatter_may_write(op, lane, peer_p)
+                                  : tw_node_exchange_ready(op, lane, peer_p);
 }
 
 static const tw_algorithm_ops_t tw_scatter_hierarchical_ops = {.name   = "hierarchical",
