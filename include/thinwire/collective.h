@@ -111,7 +111,8 @@ const char *tw_algorithm_name(int algorithm);
  * must live until the operation is complete (for a plan: until tw_request_free()). */
 typedef struct tw_how {
     const tw_codec_t *codec;  /* NULL: fp32 */
-    const tw_exec_t  *exec;   /* NULL: THINWIRE_THREADS, memory detected from the pointers */
+    const tw_exec_t  *exec;   /* NULL: THINWIRE_THREADS, memory detected from the pointers (which on
+                                 several nodes of several ranks the host copies) */
     tw_feedback_t *feedback;  /* for allreduce, reduce and reduce-scatters of its count; or NULL */
     tw_algorithm_t algorithm; /* allreduce, reduce: any; bcast: HIERARCHICAL, NODE; reduce-scatters,
                                  allgather(v), alltoall(v): HIERARCHICAL; all: MPI */

@@ -165,7 +165,8 @@ static tw_status_t tw_collective_create(tw_collective_call_t *call, tw_form_t fo
     op->send  = call->send == TW_IN_PLACE ? call->recv : call->send;
     op->after = call->after;
     op->algorithm->fill(op, call);
-    op->traffic = tw_traffic(call, op->algorithm->ready != NULL, op->element);
+    op->traffic =
+        tw_traffic(call, op->algorithm->ready != NULL && !op->algorithm->one_ticket, op->element);
     return tw_request_finish(op, form, request_p);
 }
 

@@ -11,7 +11,8 @@
  *     step(stage `stages`): last local work; the round is complete
  *
  * Algorithms that use the memory of a node (shm/segment.h) also wait for flags: a stage is complete
- * when its messages are complete and `ready` returns true. Each of their rounds has a ticket.
+ * when its messages are complete and `ready` returns true. Each of their rounds, or only the first
+ * one, has a ticket.
  *
  * Nothing blocks: the engine tests a lane's messages and calls the next step. Rounds start in order
  * and then run independently: a message's tag encodes operation, round and stage. Tags repeat after
@@ -72,7 +73,8 @@ typedef struct tw_algorithm_ops {
      * that it waits for. An algorithm with `ready` uses the memory of its node (tw_lane_room() and
      * related functions); the number of rounds is then equal on all ranks. */
     bool (*ready)(tw_request_t *op, tw_lane_t *lane, int *peer_p);
-    bool one_ticket; /* only the first round uses it, so the number of rounds may differ */
+    bool one_ticket; /* only the first round uses it, so the number of rounds may differ; it counts
+                        the bytes that pass through the memory itself */
     /* Its steps access elements or codes directly, not only through tw_op_ and tw_lane_. */
     bool host_only;
     /* Set op->rounds, arrays and, if sums are encoded, own_first and own_count: the interval of the
@@ -118,8 +120,9 @@ struct tw_request {
     struct tw_op_device *device;   /* for buffers in device memory (staging.h), or NULL */
     struct tw_bounce    *bounce;   /* for callers' device memory copied to the host (bounce.h), or
                                       NULL */
-    struct tw_device_event *after; /* event after the caller's work on the device; no round begins
-                                      before it; or NULL. Set before a start */
+    struct tw_device_event *after; /* event after the caller's work on the device, before which no
+                                      round begins and the operation does not end; or NULL. Set
+                                      before a start */
     tw_feedback_t          *feedback;
     unsigned                flags;
     bool                    plan;

@@ -17,6 +17,7 @@
  */
 #include "config.h"
 
+#include "runtime/policy/grid.h"
 #include "runtime/transport/coll/alltoall/alltoall.h"
 #include "runtime/transport/coll/node.h"
 
@@ -41,17 +42,25 @@ static size_t tw_pair_bundle(const tw_nodes_t *nodes)
     return (size_t)nodes->most * (size_t)nodes->most;
 }
 
-/* Most bytes of codes of a short block, 0: slots are too small; equal on all ranks. */
+/* Bytes of a slot for each pair. */
+static size_t tw_pair_room(const tw_nodes_t *nodes, size_t ranks)
+{
+    const size_t pairs  = ranks + 2 * tw_pair_messages(nodes) * tw_pair_bundle(nodes);
+    const size_t room   = tw_node_slot_bytes(nodes->most);
+    const size_t counts = ranks * sizeof(tw_pair_counts_t);
+
+    return room > counts ? (room - counts) / pairs / 8 * 8 : 0;
+}
+
+/* Most bytes of codes of a short block; equal on all ranks. A message is not cut: a stage has no
+ * room for its parts. */
 static size_t tw_pair_most(const tw_comm_t *comm)
 {
-    const tw_nodes_t *nodes  = comm->nodes;
-    const size_t      ranks  = (size_t)comm->size;
-    const size_t      pairs  = ranks + 2 * tw_pair_messages(nodes) * tw_pair_bundle(nodes);
-    const size_t      room   = tw_node_slot_bytes(nodes->most);
-    const size_t      counts = ranks * sizeof(tw_pair_counts_t);
-    const size_t      most   = room > counts ? (room - counts) / pairs / 8 * 8 : 0;
+    const size_t whole = comm->config.message_limit / tw_pair_bundle(comm->nodes) / 8 * 8;
+    const size_t room  = tw_pair_room(comm->nodes, (size_t)comm->size);
+    const size_t most  = room < whole ? room : whole;
 
-    return most < TW_PAIR_LEAST ? 0 : most < TW_PAIR_MOST ? most : TW_PAIR_MOST;
+    return most < TW_PAIR_MOST ? most : TW_PAIR_MOST;
 }
 
 static bool tw_pair_is_short(const tw_request_t *op, size_t n)
@@ -96,7 +105,8 @@ static uint32_t tw_pair_values(const tw_request_t *op, const tw_lane_t *lane, in
 
 static void tw_pair_encode(tw_request_t *op, tw_lane_t *lane)
 {
-    const int         mine   = op->comm->node->local;
+    const tw_nodes_t *nodes  = op->comm->nodes;
+    const int         mine   = nodes->local;
     tw_pair_counts_t *counts = tw_pair_counts(op, lane, mine);
 
     for (int r = 0; r < op->comm->size; r++) {
@@ -104,6 +114,9 @@ static void tw_pair_encode(tw_request_t *op, tw_lane_t *lane)
 
         counts[r].out = tw_pair_is_short(op, out) ? (uint32_t)out : 0;
         counts[r].in  = tw_pair_is_short(op, in) ? (uint32_t)in : 0;
+        if (counts[r].out > 0 && r != op->comm->rank && nodes->node_of[r] == nodes->mine) {
+            op->comm->stats.bytes_memory += tw_op_size(op, out);
+        }
         if (counts[r].out > 0) {
             tw_op_encode(op, tw_op_at(op, op->send, op->array[TW_SEND_FIRST][r]), out,
                          tw_pair_area(op, lane, mine, (size_t)r));
@@ -258,19 +271,32 @@ static const tw_algorithm_ops_t tw_pair_ops = {.name       = "hierarchical",
 
 /* ---- the row --------------------------------------------------------------------------------- */
 
-static tw_status_t tw_pair_serves(const tw_collective_call_t *call)
+/* Are there short blocks? Not all ranks know the counts of an alltoallv. */
+static bool tw_pair_pays(const tw_collective_call_t *call)
 {
-    return tw_how_on_device(call->how) || tw_pair_most(call->comm) == 0 ? TW_ERR_UNSUPPORTED
-                                                                        : tw_node_ready(call->comm);
+    return call->collective->unequal || call->encoded <= tw_pair_most(call->comm);
 }
 
-/* Not all ranks know the counts of an alltoallv. */
+static tw_status_t tw_pair_serves(const tw_collective_call_t *call)
+{
+    const tw_comm_t *comm = call->comm;
+
+    return tw_how_on_device(call->how) ||
+                   tw_pair_room(comm->nodes, (size_t)comm->size) < TW_PAIR_LEAST
+               ? TW_ERR_UNSUPPORTED
+               : tw_node_ready(call->comm);
+}
+
+/* The grid sends fewer messages where there are very many nodes of few ranks. */
 static bool tw_pair_usual(const tw_collective_call_t *call)
 {
     const tw_nodes_t *nodes = call->comm->nodes;
+    const int         ranks = call->comm->size;
 
-    return nodes->count > 1 && nodes->least > 1 &&
-           (call->collective->unequal || call->encoded <= tw_pair_most(call->comm));
+    return nodes->count > 1 && nodes->least > 1 && tw_pair_pays(call) &&
+           (call->collective->unequal ||
+            tw_pair_messages(nodes) <= (size_t)tw_grid_messages(ranks) ||
+            !tw_policy_alltoall_grid(&call->comm->policy, call->encoded, ranks));
 }
 
 static void tw_pair_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
@@ -284,6 +310,8 @@ const tw_algorithm_row_t tw_alltoall_hierarchical = {
     .number  = TW_ALGORITHM_HIERARCHICAL,
     .in_node = true,
     .serves  = tw_pair_serves,
-    .needs   = "shared memory on every node, few enough ranks for its slots, and host memory",
-    .usual   = tw_pair_usual,
-    .shape   = tw_pair_shape};
+    .needs =
+        "shared memory on every node, whose slots have room for a block of each pair of ranks of "
+        "two nodes, and host memory",
+    .usual = tw_pair_usual,
+    .shape = tw_pair_shape};
