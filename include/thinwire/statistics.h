@@ -82,9 +82,11 @@ int tw_statistics_ranks(const tw_statistics_t *statistics);
  * group, otherwise that of the group; NULL in a group of one rank. */
 const tw_comm_t *tw_statistics_comm(const tw_statistics_t *statistics);
 
-/** Forward: merge the moments of some layers over the group, in place. One exchange for all layers;
- * none in a group of one rank. A rank without examples has count 0 (the rest is ignored); if the
- * whole group has none, all moments become 0. Collective over the group, with equal channels.
+/** Forward: merge the moments of some layers over the group, in place. One exchange for all layers,
+ * of all numbers to all ranks; where many nodes take part, two, through ranks that each merge a
+ * share of the channels, with the same bits; none in a group of one rank. A rank without examples
+ * has count 0 (the rest is ignored); if the whole group has none, all moments become 0. Collective
+ * over the group, with equal channels.
  * @param [in,out] moments   per layer 1 + 2 channels[layer] numbers.
  * @param [in]     channels  per layer.
  * @return TW_OK; local: TW_ERR_INVALID_ARG (memory of the other kind is logged), TW_ERR_RANGE (more
@@ -99,9 +101,9 @@ tw_status_t tw_statistics_moments(tw_statistics_t *statistics, double *const *mo
 tw_status_t tw_statistics_sums(tw_statistics_t *statistics, double *const *sums,
                                const size_t *channels, size_t layers);
 
-/** The same, nonblocking: the call reads the numbers, and tw_statistics_wait() replaces them. In
- * between the caller may compute, and use the communicator. The list of pointers and channels is
- * copied. */
+/** The same, nonblocking, always in one exchange: the call reads the numbers, and
+ * tw_statistics_wait() replaces them. In between the caller may compute, and use the communicator.
+ * The list of pointers and channels is copied. */
 tw_status_t tw_statistics_moments_start(tw_statistics_t *statistics, double *const *moments,
                                         const size_t *channels, size_t layers);
 tw_status_t tw_statistics_sums_start(tw_statistics_t *statistics, double *const *sums,

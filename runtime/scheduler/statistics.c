@@ -11,8 +11,9 @@
  * 129 us for 64 and 137 us for 512 (MPI_Allgather 111 and 139, all-reduce 138 and 247). Float32
  * would halve the bytes (for 512 channels on 4 hosts it saves 0.1 ms at 1 Gbit/s) but lose the
  * equality with one rank, so the wire format is double. Where so many ranks' numbers take longer
- * than a second step (policy.h), each rank merges a share of the channels for all, with the same
- * bits: statistics_shares.c.
+ * than a second step (policy.h), each rank of a blocking call merges a share of the channels for
+ * all, with the same bits: statistics_shares.c. The other calls cannot: tw_statistics_wait() would
+ * begin the second step, in an order that may differ between ranks.
  *
  * A double is sent as two words of fp32, whose transfer copies bytes unchanged from buffer to
  * buffer. Both buffers are from the communicator's pool, since messages may still arrive after an
@@ -77,7 +78,6 @@ static tw_status_t tw_statistics_take(tw_statistics_t *s, double *const *numbers
     s->units   = units;
     s->sums    = sums;
     s->numbers = 2 * total + (sums ? 0 : layers);
-    s->shares  = s->comm != NULL && tw_comm_in_shares(s->comm, s->numbers * sizeof(double));
     return TW_OK;
 }
 
@@ -123,44 +123,50 @@ static tw_status_t tw_statistics_copy(const tw_statistics_t *s, bool back)
     return status;
 }
 
-tw_status_t tw_statistics_gather(const tw_statistics_t *s, tw_comm_t *comm, const void *mine,
-                                 void *all, size_t words, tw_flight_t *flight)
-{
-    tw_collective_call_t call;
-
-    tw_collective_begin(&call, comm, &tw_collective_allgather, "allgather", mine, all, NULL);
-    call.in.each = words;
-    return tw_flight_post(&s->side, &call, flight);
-}
-
-static tw_status_t tw_statistics_start(tw_statistics_t *s, double *const *numbers,
-                                       const size_t *channels, size_t layers, bool sums)
+/* Take the numbers; *exchange_p: they are to be exchanged. */
+static tw_status_t tw_statistics_begin(tw_statistics_t *s, double *const *numbers,
+                                       const size_t *channels, size_t layers, bool sums,
+                                       bool *exchange_p)
 {
     tw_status_t status = tw_statistics_take(s, numbers, channels, layers, sums);
 
+    *exchange_p = false;
     if (status != TW_OK) {
         return status;
     }
     if (s->comm == NULL) {
         return tw_statistics_alone(s);
     }
-    if (s->numbers == 0) {
-        return tw_comm_check(s->comm);
-    }
-    status = tw_comm_check(s->comm);
-    if (status == TW_OK) {
-        status = tw_statistics_copy(s, false);
-    }
+    status      = tw_comm_check(s->comm);
+    *exchange_p = status == TW_OK && s->numbers > 0;
+    return *exchange_p ? tw_statistics_copy(s, false) : status;
+}
+
+static int64_t tw_statistics_span(const tw_statistics_t *s)
+{
+    return tw_trace_begin(s->config.trace, TW_TRACE_NETWORK,
+                          s->sums ? "statistics back" : "statistics", (int64_t)s->layers);
+}
+
+static tw_status_t tw_statistics_send(tw_statistics_t *s)
+{
+    tw_status_t status;
+
+    s->flight.span = tw_statistics_span(s);
+    status = tw_statistics_gather(s, s->comm, s->mine, s->all, TW_WORDS * s->numbers, &s->flight);
     if (status != TW_OK) {
-        return status;
+        tw_trace_end(s->config.trace, s->flight.span);
     }
-    s->flight.span = tw_trace_begin(s->config.trace, TW_TRACE_NETWORK,
-                                    sums ? "statistics back" : "statistics", (int64_t)layers);
-    if (s->shares && s->side.ops == NULL) {
-        return tw_shares_post(s);
-    }
-    return tw_statistics_gather(s, s->comm, s->mine, s->all, s->shares ? 0 : TW_WORDS * s->numbers,
-                                &s->flight);
+    return status;
+}
+
+static tw_status_t tw_statistics_start(tw_statistics_t *s, double *const *numbers,
+                                       const size_t *channels, size_t layers, bool sums)
+{
+    bool              exchange;
+    const tw_status_t status = tw_statistics_begin(s, numbers, channels, layers, sums, &exchange);
+
+    return status == TW_OK && exchange ? tw_statistics_send(s) : status;
 }
 
 /* Into what is mine. In device memory the copies back from there, of the exchange before, are done:
@@ -181,20 +187,6 @@ static void tw_statistics_merge_all(const tw_statistics_t *s)
     tw_fpmode_leave(mode);
 }
 
-/* In device memory the shares are posted only now: they wait for a copy, and are copied again. */
-static tw_status_t tw_statistics_shared(tw_statistics_t *s)
-{
-    tw_status_t status = TW_OK;
-
-    if (s->side.ops != NULL) {
-        status = tw_shares_post(s);
-        if (status == TW_OK) {
-            status = tw_wait(&s->flight.request);
-        }
-    }
-    return status == TW_OK ? tw_shares_finish(s) : status;
-}
-
 tw_status_t tw_statistics_wait(tw_statistics_t *statistics)
 {
     tw_statistics_t *s = statistics;
@@ -207,16 +199,11 @@ tw_status_t tw_statistics_wait(tw_statistics_t *statistics)
         return TW_OK;
     }
     status = tw_wait(&s->flight.request);
-    if (status == TW_OK && s->shares) {
-        status = tw_statistics_shared(s);
-    }
     tw_trace_end(s->config.trace, s->flight.span);
     if (status != TW_OK) {
         return status;
     }
-    if (!s->shares) {
-        tw_statistics_merge_all(s);
-    }
+    tw_statistics_merge_all(s);
     return tw_statistics_copy(s, true);
 }
 
@@ -232,18 +219,35 @@ tw_status_t tw_statistics_sums_start(tw_statistics_t *statistics, double *const 
     return tw_statistics_start(statistics, sums, channels, layers, true);
 }
 
+/* Start and wait; through owners of shares, if that is quicker. */
+static tw_status_t tw_statistics_now(tw_statistics_t *s, double *const *numbers,
+                                     const size_t *channels, size_t layers, bool sums)
+{
+    bool        exchange;
+    int64_t     span;
+    tw_status_t status = tw_statistics_begin(s, numbers, channels, layers, sums, &exchange);
+
+    if (status != TW_OK || !exchange) {
+        return status;
+    }
+    if (!tw_comm_in_shares(s->comm, s->numbers * sizeof(double))) {
+        status = tw_statistics_send(s);
+        return status == TW_OK ? tw_statistics_wait(s) : status;
+    }
+    span   = tw_statistics_span(s);
+    status = tw_shares_exchange(s);
+    tw_trace_end(s->config.trace, span);
+    return status == TW_OK ? tw_statistics_copy(s, true) : status;
+}
+
 tw_status_t tw_statistics_moments(tw_statistics_t *statistics, double *const *moments,
                                   const size_t *channels, size_t layers)
 {
-    const tw_status_t status = tw_statistics_moments_start(statistics, moments, channels, layers);
-
-    return status == TW_OK ? tw_statistics_wait(statistics) : status;
+    return tw_statistics_now(statistics, moments, channels, layers, false);
 }
 
 tw_status_t tw_statistics_sums(tw_statistics_t *statistics, double *const *sums,
                                const size_t *channels, size_t layers)
 {
-    const tw_status_t status = tw_statistics_sums_start(statistics, sums, channels, layers);
-
-    return status == TW_OK ? tw_statistics_wait(statistics) : status;
+    return tw_statistics_now(statistics, sums, channels, layers, true);
 }

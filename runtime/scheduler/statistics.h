@@ -29,7 +29,6 @@ struct tw_statistics {
     tw_statistics_layer_t *layer; /* of the current exchange                                     */
     size_t                 layers, units, numbers;
     bool                   sums;
-    bool                   shares;      /* it goes through owners of shares                     */
     size_t                *share_words; /* of fp32: [ranks] in each rank's share, [ranks] in ours */
 };
 
@@ -48,17 +47,23 @@ static inline size_t tw_layer_units(const tw_statistics_layer_t *layer)
 void tw_statistics_merge(const tw_statistics_t *s, double *into, size_t channels, const double *all,
                          size_t stride);
 
-/* Through owners of shares: post the first exchange of `mine`; when it is complete, merge, and have
- * all ranks' results in `mine`. */
-tw_status_t tw_shares_post(tw_statistics_t *s);
-tw_status_t tw_shares_finish(tw_statistics_t *s);
+/* Have all ranks' results in `mine`, through owners of shares. Blocks. */
+tw_status_t tw_shares_exchange(tw_statistics_t *s);
 
 /* Numbers in `all` that these need, at most. */
 size_t tw_shares_room(const tw_statistics_config_t *config, int ranks);
 
 /* As tw_iallgather() in fp32, behind the flight's event. */
-tw_status_t tw_statistics_gather(const tw_statistics_t *s, tw_comm_t *comm, const void *mine,
-                                 void *all, size_t words, tw_flight_t *flight);
+static inline tw_status_t tw_statistics_gather(const tw_statistics_t *s, tw_comm_t *comm,
+                                               const void *mine, void *all, size_t words,
+                                               tw_flight_t *flight)
+{
+    tw_collective_call_t call;
+
+    tw_collective_begin(&call, comm, &tw_collective_allgather, "allgather", mine, all, NULL);
+    call.in.each = words;
+    return tw_flight_post(&s->side, &call, flight);
+}
 
 /* Most numbers of one exchange. */
 static inline size_t tw_statistics_most(const tw_statistics_config_t *config)

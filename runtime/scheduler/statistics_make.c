@@ -59,55 +59,34 @@ static tw_status_t tw_statistics_try(tw_comm_t *comm, const void *mine, void *al
 
 static tw_status_t tw_statistics_try_shares(tw_statistics_t *s)
 {
-    tw_status_t status;
-
     s->layer[0] = (tw_statistics_layer_t){NULL, s->config.channels};
     s->layers   = 1;
     s->units    = tw_layer_units(&s->layer[0]);
-    status      = tw_shares_post(s);
-    if (status == TW_OK) {
-        status = tw_wait(&s->flight.request);
-    }
-    return status == TW_OK ? tw_shares_finish(s) : status;
-}
-
-/* Bytes of a rank's numbers, at most, that are gathered from all. */
-static size_t tw_statistics_gathered(const tw_statistics_t *s)
-{
-    size_t least = 0, most = tw_statistics_most(&s->config);
-
-    while (least < most) {
-        const size_t middle = most - (most - least) / 2;
-
-        if (tw_comm_in_shares(s->comm, middle * sizeof(double))) {
-            most = middle - 1;
-        } else {
-            least = middle;
-        }
-    }
-    return least * sizeof(double);
+    memset(s->mine, 0, tw_statistics_most(&s->config) * sizeof(double));
+    return tw_shares_exchange(s);
 }
 
 /* For exchanges inside the group; collective over it. */
 static tw_status_t tw_statistics_room_inside(tw_statistics_t *s)
 {
     const size_t most = tw_statistics_most(&s->config) * sizeof(double);
-    void        *mine = NULL, *all = NULL;
+    const size_t all  = most * (size_t)s->ranks;
+    void        *mine = NULL, *room = NULL;
     tw_status_t  status = s->own != NULL ? tw_side_open(&s->inside, s->own, NULL, NULL) : TW_OK;
-    size_t       gathered, all_bytes, shares;
+    size_t       shares;
 
     if (status != TW_OK || s->comm == NULL) {
         return status;
     }
-    gathered  = tw_statistics_gathered(s);
-    shares    = gathered < most ? tw_shares_room(&s->config, s->ranks) * sizeof(double) : 0;
-    all_bytes = gathered * (size_t)s->ranks;
-    status    = tw_statistics_room(s->own != NULL ? &s->inside : &s->side, most,
-                                all_bytes > shares ? all_bytes : shares, &mine, &all);
-    s->mine   = s->pinned != NULL ? s->pinned : mine;
-    s->all    = all;
+    shares  = tw_comm_in_shares(s->comm, most)
+                  ? tw_shares_room(&s->config, s->ranks) * sizeof(double)
+                  : 0;
+    status  = tw_statistics_room(s->own != NULL ? &s->inside : &s->side, most,
+                                all > shares ? all : shares, &mine, &room);
+    s->mine = s->pinned != NULL ? s->pinned : mine;
+    s->all  = room;
     if (status == TW_OK) {
-        status = tw_statistics_try(s->comm, mine, all, gathered);
+        status = tw_statistics_try(s->comm, mine, room, most);
     }
     return status == TW_OK && shares > 0 ? tw_statistics_try_shares(s) : status;
 }

@@ -102,25 +102,12 @@ size_t tw_shares_room(const tw_statistics_config_t *config, int ranks)
     return 7 * config->channels + 5 * config->layers + 6 * (size_t)ranks;
 }
 
-/* Buffers, after tw_statistics_t.all: the blocks for all owners, and later their results; the
- * blocks that arrive. */
-static double *tw_shares_arrived(const tw_statistics_t *s)
+/* Buffers, in tw_statistics_t.all: the blocks for all owners, and later their results; the blocks
+ * that arrive; what is merged of them. */
+static double *tw_shares_fill(tw_statistics_t *s)
 {
-    size_t numbers = 0;
-
-    for (int r = 0; r < s->ranks; r++) {
-        numbers += s->share_words[r] / TW_WORDS;
-    }
-    return s->all + numbers;
-}
-
-tw_status_t tw_shares_post(tw_statistics_t *s)
-{
-    tw_flight_t          flight = {.event = NULL}; /* the copies to `mine` are done */
-    tw_collective_call_t call;
-    double              *block = s->all;
-    size_t              *own   = s->share_words + s->ranks;
-    tw_status_t          status;
+    size_t *own   = s->share_words + s->ranks;
+    double *block = s->all;
 
     for (int r = 0; r < s->ranks; r++) {
         const size_t numbers = tw_share_copy(s, r, block, false);
@@ -131,23 +118,44 @@ tw_status_t tw_shares_post(tw_statistics_t *s)
     for (int r = 0; r < s->ranks; r++) {
         own[r] = s->share_words[tw_comm_rank(s->comm)];
     }
-    tw_collective_begin(&call, s->comm, &tw_collective_alltoallv, "alltoallv", s->all,
-                        tw_shares_arrived(s), NULL);
-    call.out.counts   = s->share_words;
-    call.in.counts    = own;
-    status            = tw_flight_post(&s->side, &call, &flight);
-    s->flight.request = flight.request;
-    return status;
+    return block;
 }
 
-tw_status_t tw_shares_finish(tw_statistics_t *s)
+/* Of a share, at most; a plan's buffer for longer ones would not be used. */
+static size_t tw_shares_fragment(const tw_statistics_t *s)
 {
-    const size_t         own     = s->share_words[tw_comm_rank(s->comm)] / TW_WORDS;
-    double              *arrived = tw_shares_arrived(s), *block = s->all;
-    double              *merged = arrived + own * (size_t)s->ranks;
-    tw_collective_call_t call;
-    tw_status_t          status;
+    const size_t each = tw_statistics_most(&s->config) / (size_t)s->ranks * sizeof(double);
 
+    return each < 1024 ? 1024 : each;
+}
+
+tw_status_t tw_shares_exchange(tw_statistics_t *s)
+{
+    tw_flight_t          copied = {.event = s->flight.event};
+    tw_collective_call_t call;
+    double              *arrived, *merged, *block = s->all;
+    size_t               own;
+    tw_status_t          status = TW_OK;
+
+    if (s->flight.event != NULL) { /* nothing is sent: the copies to `mine` are done after it */
+        status = tw_statistics_gather(s, s->comm, s->mine, s->all, 0, &copied);
+        status = status == TW_OK ? tw_wait(&copied.request) : status;
+    }
+    if (status != TW_OK) {
+        return status;
+    }
+    arrived = tw_shares_fill(s);
+    tw_collective_begin(&call, s->comm, &tw_collective_alltoallv, "alltoallv", s->all, arrived,
+                        NULL);
+    call.out.counts = s->share_words;
+    call.in.counts  = s->share_words + s->ranks;
+    call.fragment   = tw_shares_fragment(s);
+    status          = tw_flight_once(&s->side, &call, NULL);
+    if (status != TW_OK) {
+        return status;
+    }
+    own    = s->share_words[tw_comm_rank(s->comm)] / TW_WORDS;
+    merged = arrived + own * (size_t)s->ranks;
     tw_share_merge(s, merged, arrived, own);
     tw_collective_begin(&call, s->comm, &tw_collective_allgather, "allgatherv", merged, s->all,
                         NULL);
