@@ -96,6 +96,7 @@ typedef struct tw_request_shape {
     size_t                    longest;    /* values of the longest transferred interval  */
     size_t                    fragment;   /* target bytes of codes in a message; 0: TW_FRAGMENT */
     size_t                    most;       /* most values in a fragment; 0: no limit         */
+    int                       turns;      /* rounds for each of its fragments; 0: one    */
     int                       slots;      /* code buffers per lane                       */
     size_t                    slot_bytes; /* least bytes of a code buffer             */
     bool                      sum;        /* lanes need a buffer for sums                */

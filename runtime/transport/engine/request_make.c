@@ -151,7 +151,8 @@ static tw_status_t tw_lane_layout(const tw_comm_t *comm, const tw_request_shape_
     op->slot_bytes = tw_op_size(op, op->chunk);
     op->slot_bytes =
         TW_ALIGN_UP(op->slot_bytes > shape->slot_bytes ? op->slot_bytes : shape->slot_bytes);
-    rounds = shape->longest / op->chunk + (shape->longest % op->chunk != 0);
+    rounds = (shape->longest / op->chunk + (shape->longest % op->chunk != 0)) *
+             (size_t)(shape->turns > 0 ? shape->turns : 1);
     layout->lanes =
         rounds < (size_t)comm->config.window ? (int)(rounds > 0 ? rounds : 1) : comm->config.window;
     cuts = (op->slot_bytes + comm->config.message_limit - 1) / comm->config.message_limit;

@@ -306,6 +306,7 @@ static void tw_gather_hier_shape(const tw_collective_call_t *call, tw_request_sh
     const int carried = tw_turn_carried(call->comm->nodes);
 
     shape->longest = tw_gather_longest(call);
+    shape->turns   = call->comm->nodes->count;
     if (tw_collective_bundles(call, shape->longest)) {
         shape->algorithm = &tw_gather_bundle_ops;
         shape->slots     = call->comm->nodes->most;

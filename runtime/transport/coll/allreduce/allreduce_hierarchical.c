@@ -317,6 +317,7 @@ static void tw_hier_shape(const tw_collective_call_t *call, tw_request_shape_t *
     shape->algorithm = &tw_reduce_hierarchical;
     shape->sum       = true;
     shape->slots     = nodes->count + 1;
+    shape->turns     = nodes->count;
     shape->longest   = tw_share_longest(call, call->codec->block, carriers * (size_t)nodes->count);
     shape->most      = tw_collective_room(call) / carriers / call->codec->element;
 }

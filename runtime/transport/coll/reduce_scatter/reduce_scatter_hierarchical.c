@@ -162,6 +162,7 @@ static void tw_scatter_shape(const tw_collective_call_t *call, tw_request_shape_
     shape->algorithm = &tw_scatter_hierarchical_ops;
     shape->sum       = true;
     shape->slots     = nodes->count + tw_turn_carried(nodes);
+    shape->turns     = nodes->count;
     shape->longest   = tw_share_longest(call, 1, (size_t)call->comm->size);
     shape->most      = tw_scatter_most(call, tw_collective_room(call));
     if ((call->how == NULL || call->how->feedback == NULL) &&
