@@ -42,6 +42,7 @@ static tw_stats_t counted(const tw_training_t *t)
         tw_comm_stats(group, &more);
     }
     stats.bytes_sent += more.bytes_sent;
+    stats.bytes_network += more.bytes_network;
     stats.bytes_uncompressed += more.bytes_uncompressed;
     return stats;
 }
@@ -55,13 +56,25 @@ static double waited(const tw_training_t *t)
     return facts.waited;
 }
 
+/* What each rank has sent to other nodes in this run, a stretch of so many steps later. */
+static void measure_network(tw_training_t *t, double bytes, uint64_t steps)
+{
+    const double mine = t->network_sent[t->rank] + bytes;
+
+    watch_begin("MPI_Allgather");
+    MPI_Allgather(&mine, 1, MPI_DOUBLE, t->network_sent, 1, MPI_DOUBLE, t->comm);
+    watch_end();
+    t->counted += steps;
+}
+
 /* Add the stretch to the epoch: bytes, and the exposed time, of the rank that has most of them. */
-static void measure(tw_training_t *t, const tw_stats_t *before, double waited_before,
-                    double seconds)
+static void measure(tw_training_t *t, const tw_stats_t *before, uint64_t steps,
+                    double waited_before, double seconds)
 {
     const tw_stats_t now = counted(t);
     double           mine[6], most[6];
 
+    measure_network(t, (double)(now.bytes_network - before->bytes_network), steps);
     mine[0] = (double)(now.bytes_sent - before->bytes_sent);
     mine[1] = (double)(now.bytes_uncompressed - before->bytes_uncompressed);
     mine[2] = t->meter.communication / seconds;
@@ -159,6 +172,7 @@ static int run_stretch(tw_training_t *t, tw_problem_t *problem)
 {
     const tw_stats_t before       = counted(t);
     const double     waited_until = waited(t);
+    const uint64_t   first        = t->step;
     double           start;
 
     prepare_epoch(t);
@@ -167,7 +181,7 @@ static int run_stretch(tw_training_t *t, tw_problem_t *problem)
     if (run_steps(t, end_of_stretch(t), problem) != 0) {
         return -1;
     }
-    measure(t, &before, waited_until, MPI_Wtime() - start);
+    measure(t, &before, t->step - first, waited_until, MPI_Wtime() - start);
     if (tw_training_check_weights(t, problem) != 0 ||
         tw_normalisation_settle(&t->norm, &t->params, problem) != 0) {
         return -1;

@@ -344,6 +344,7 @@ void tw_training_destroy(tw_training_t *t)
     tw_network_destroy(&t->network);
     tw_evaluations_destroy(&t->evaluations);
     free(t->records);
+    free(t->network_sent);
     free(t->step_times);
     free(t->labels);
     free(t->examples);

@@ -90,22 +90,24 @@ typedef struct tw_training {
     tw_normalisation_t          norm;
     tw_rates_t                  rates;
 
-    uint64_t             *own;        /* this rank's current images, in the data */
-    uint64_t             *examples;   /* of the rows that pass the head          */
-    uint32_t             *labels;     /* labels of these rows                    */
-    float                *outputs;    /* in tests, sums of outputs over views, for these rows */
-    tw_hybrid_t          *running;    /* the division of the current step        */
-    tw_problem_t         *problem;    /* of the current step                     */
-    float                *gfeatures;  /* gradient of the features of this rank's examples, in memory
+    uint64_t             *own;       /* this rank's current images, in the data */
+    uint64_t             *examples;  /* of the rows that pass the head          */
+    uint32_t             *labels;    /* labels of these rows                    */
+    float                *outputs;   /* in tests, sums of outputs over views, for these rows */
+    tw_hybrid_t          *running;   /* the division of the current step        */
+    tw_problem_t         *problem;   /* of the current step                     */
+    float                *gfeatures; /* gradient of the features of this rank's examples, in memory
                                          of the backend */
-    double               *step_times; /* [2 steps]: of this epoch in this run, then sorted */
-    size_t                timed;      /* number of step_times                    */
-    size_t                steps;      /* per epoch                               */
-    uint64_t              step;       /* total completed steps                   */
-    uint64_t              epochs;     /* completed epochs                        */
-    uint64_t              resumed;    /* of these, completed before this run     */
-    double                seconds;    /* total training time of the slowest rank */
-    tw_training_record_t *records;    /* [room]                                  */
+    double               *network_sent; /* [size]: bytes to other nodes, of each rank in this run */
+    uint64_t              counted;      /* steps in which they were counted        */
+    double               *step_times;   /* [2 steps]: of this epoch in this run, then sorted */
+    size_t                timed;        /* number of step_times                    */
+    size_t                steps;        /* per epoch                               */
+    uint64_t              step;         /* total completed steps                   */
+    uint64_t              epochs;       /* completed epochs                        */
+    uint64_t              resumed;      /* of these, completed before this run     */
+    double                seconds;      /* total training time of the slowest rank */
+    tw_training_record_t *records;      /* [room]                                  */
     uint64_t              room;
     tw_training_record_t  record; /* sums of the current epoch               */
     tw_evaluations_t      evaluations;

@@ -97,11 +97,13 @@ static int make_records(tw_training_t *t, tw_problem_t *problem)
 {
     const tw_train_options_t *o = t->options;
 
-    t->step_times = malloc(2 * t->steps * sizeof(*t->step_times));
-    t->room       = o->steps != 0 ? 2 + o->steps / t->steps : t->epochs_wanted;
-    t->records    = calloc(t->room, sizeof(*t->records));
-    t->recorder   = o->record != NULL ? tw_recorder_create(t->network.layers) : NULL;
-    if (t->step_times == NULL || t->records == NULL || (o->record != NULL && t->recorder == NULL) ||
+    t->step_times   = malloc(2 * t->steps * sizeof(*t->step_times));
+    t->network_sent = calloc((size_t)t->size + 1, sizeof(*t->network_sent));
+    t->room         = o->steps != 0 ? 2 + o->steps / t->steps : t->epochs_wanted;
+    t->records      = calloc(t->room, sizeof(*t->records));
+    t->recorder     = o->record != NULL ? tw_recorder_create(t->network.layers) : NULL;
+    if (t->step_times == NULL || t->network_sent == NULL || t->records == NULL ||
+        (o->record != NULL && t->recorder == NULL) ||
         (o->trace != NULL && tw_trace_create(0, &t->trace) != TW_OK)) {
         return tw_problem_set(problem, "out of memory");
     }

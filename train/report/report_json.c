@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "command/json.h"
@@ -25,6 +26,17 @@ static json_t *device_object(const tw_training_t *t)
 static json_t *bytes_or_null(double bytes)
 {
     return bytes < 0.0 ? json_null() : json_real(bytes);
+}
+
+/* Of each rank, to other nodes; none where MPI does not tell. */
+static json_t *network_list(const tw_training_t *t)
+{
+    json_t *list = json_array();
+
+    for (int r = 0; r < t->size && !t->codecs.native; r++) {
+        json_array_append_new(list, json_real(t->network_sent[r] / fmax(1.0, (double)t->counted)));
+    }
+    return list;
 }
 
 static json_t *share_or_null(double share)
@@ -85,23 +97,25 @@ static json_t *results(const tw_training_t *t)
         lowest = e->test_error < lowest ? e->test_error : lowest;
     }
     snprintf(hash, sizeof(hash), "%016" PRIx64, t->hash);
-    root = json_pack(
-        "{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:I, s:I, s:I, s:I, s:s, s:o, s:o, "
-        "s:o, s:o, s:o, s:o, s:o, s:I, s:o}",
-        "test_error", share_or_null(tested != NULL ? tested->test_error : -1.0), "test_error_top5",
-        share_or_null(tested != NULL ? tested->test_error_top5 : -1.0), "test_error_min",
-        share_or_null(lowest), "train_loss", t->records[t->epochs - 1].train_loss,
-        "images_per_second", m.images_per_second, "seconds_per_epoch", m.seconds, "step_seconds",
-        m.step_seconds, "exposed_share", m.exposed, "bytes_sent_per_step",
-        bytes_or_null(m.bytes_sent), "bytes_uncompressed_per_step",
-        bytes_or_null(m.bytes_uncompressed), "steps_per_epoch", (json_int_t)t->steps,
-        "optimizer_bytes", (json_int_t)tw_report_state_bytes(t), "dense_input_bytes",
-        (json_int_t)tw_division_memory(&t->division), "dense_bytes",
-        (json_int_t)tw_head_memory(t->head), "weights_hash", hash, "weights", tw_report_weights(t),
-        "until", until_object(t), "awp_calibrate", tw_report_calibration_json(t), "profile",
-        tw_report_profile_json(t), "loader", tw_report_loader_json(t), "epochs", epochs,
-        "evaluations", evaluations, "graphs", (json_int_t)tw_trunk_graphs(t->trunk), "device",
-        device_object(t));
+    root =
+        json_pack("{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:I, s:I, s:I, s:I, "
+                  "s:s, s:o, s:o, "
+                  "s:o, s:o, s:o, s:o, s:o, s:I, s:o}",
+                  "test_error", share_or_null(tested != NULL ? tested->test_error : -1.0),
+                  "test_error_top5", share_or_null(tested != NULL ? tested->test_error_top5 : -1.0),
+                  "test_error_min", share_or_null(lowest), "train_loss",
+                  t->records[t->epochs - 1].train_loss, "images_per_second", m.images_per_second,
+                  "seconds_per_epoch", m.seconds, "step_seconds", m.step_seconds, "exposed_share",
+                  m.exposed, "bytes_sent_per_step", bytes_or_null(m.bytes_sent),
+                  "bytes_uncompressed_per_step", bytes_or_null(m.bytes_uncompressed),
+                  "bytes_network_per_step", network_list(t), "steps_per_epoch",
+                  (json_int_t)t->steps, "optimizer_bytes", (json_int_t)tw_report_state_bytes(t),
+                  "dense_input_bytes", (json_int_t)tw_division_memory(&t->division), "dense_bytes",
+                  (json_int_t)tw_head_memory(t->head), "weights_hash", hash, "weights",
+                  tw_report_weights(t), "until", until_object(t), "awp_calibrate",
+                  tw_report_calibration_json(t), "profile", tw_report_profile_json(t), "loader",
+                  tw_report_loader_json(t), "epochs", epochs, "evaluations", evaluations, "graphs",
+                  (json_int_t)tw_trunk_graphs(t->trunk), "device", device_object(t));
     return root;
 }
 
