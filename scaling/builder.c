@@ -78,7 +78,7 @@ size_t builder_exchange(builder_t *b, tw_operation_t operation, double count, co
     }
     x  = &work->exchange[work->exchanges];
     *x = (exchange_t){
-        .operation = operation, .count = count, .plain = class[0] == '\0', .part = 1.0};
+        .operation = operation, .count = count, .plain = class[0] == '\0', .part = 1.0, .usual = 1};
     snprintf(x->class, sizeof(x->class), "%s", class);
     snprintf(x->name, sizeof(x->name), "%.40s %zu", name, work->exchanges);
     return work->exchanges++;

@@ -11,8 +11,6 @@
 
 #include "scaling/owners.h"
 
-/* Elements that stay with one owner, as tw_weights_create() has it for codecs of short blocks. */
-#define UNIT  64.0
 #define WORDS 2.0 /* of a norm, a double */
 
 /* Group 0 is of what is small; others may have several layers. */
@@ -63,10 +61,11 @@ static void join_layer(const training_t *t, owners_t *o, size_t l)
     o->of[l] = o->groups - 1;
 }
 
-/* Of a group, what the rank has that owns most: the first, by tw_weights_owned(). */
+/* Of a group, what the rank has that owns most: the first, by tw_weights_owned(), for codecs of
+ * short blocks. */
 static double most_of(const builder_t *b, double count)
 {
-    const double share = ceil(ceil(count / UNIT) / b->ranks) * UNIT;
+    const double share = ceil(ceil(count / OWNERS_UNIT) / b->ranks) * OWNERS_UNIT;
 
     return b->t->owners == TW_WEIGHTS_ROOT ? count : fmin(share, count);
 }
@@ -77,16 +76,19 @@ static void add_exchanges(builder_t *b, size_t g)
     owned_t                *group = &b->owners->group[g];
     const training_layer_t *layer = &b->t->layer[group->layer];
 
-    group->sum  = builder_exchange(b, root ? TW_OPERATION_REDUCE : TW_OPERATION_REDUCE_SCATTER,
-                                   group->count, g > 0 ? "grad" : "", "gradients");
-    group->send = builder_exchange(b, root ? TW_OPERATION_BCAST : TW_OPERATION_ALLGATHER,
-                                   root ? group->count : most_of(b, group->count),
-                                   g > 0 ? "weight" : "", g > 0 ? layer->name : "biases");
+    group->sum = builder_exchange(b, root ? TW_OPERATION_REDUCE : TW_OPERATION_REDUCE_SCATTER,
+                                  group->count, g > 0 ? "grad" : "", "gradients");
+    group->send =
+        builder_exchange(b, root ? TW_OPERATION_BCAST : TW_OPERATION_ALLGATHER, group->count,
+                         g > 0 ? "weight" : "", g > 0 ? layer->name : "biases");
     if (!b->failed) {
-        b->work->exchange[group->sum].first  = root;
-        b->work->exchange[group->send].first = root;
-        b->work->exchange[group->send].codec =
-            g == 0 ? NULL : (layer->copy[0] != '\0' ? layer->copy : "fp32");
+        const char *copy = g == 0 ? NULL : layer->copy[0] != '\0' ? layer->copy : "fp32";
+        exchange_t *sum = &b->work->exchange[group->sum], *send = &b->work->exchange[group->send];
+
+        sum->first = send->first = root;
+        sum->ordered             = root;
+        sum->shares = send->shares = !root;
+        sum->blocks = send->blocks = send->codec = copy;
     }
 }
 

@@ -8,6 +8,9 @@
 
 #include "scaling/builder.h"
 
+/* Elements that stay with one owner, as tw_weights_create() has it for codecs of short blocks. */
+#define OWNERS_UNIT 64
+
 /** Of the layers below `layers`: b->owners, if their weights have owners and there are several
  * ranks. */
 void owners_create(builder_t *b, size_t layers);

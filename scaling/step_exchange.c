@@ -10,6 +10,7 @@
 
 #include "runtime/base/dtype.h"
 #include "runtime/policy/drop_in.h"
+#include "scaling/owners.h"
 #include "scaling/step_inside.h"
 
 /* The facts of the ranks that take part, every stride-th. Others like them do the same at the same
@@ -58,6 +59,39 @@ static int is_native(const exchange_t *x, const tw_facts_t *all, const tw_facts_
             bytes < x->threshold);
 }
 
+/* Of owners. The first has the most. */
+static tw_status_t predict_shares(const exchange_t *x, const step_case_t *how,
+                                  const tw_facts_t *facts, const char *spec, step_exchange_t *found)
+{
+    const char *blocks = x->blocks != NULL && how->weights != NULL ? how->weights : x->blocks;
+    const tw_codec_facts_t *codec = blocks != NULL ? tw_facts_codec(facts, blocks, x->dtype) : NULL;
+    const size_t unit = codec != NULL && codec->block > OWNERS_UNIT ? codec->block : OWNERS_UNIT;
+    const double all  = found->count;
+    const tw_status_t status =
+        tw_facts_predict_shares(facts, x->operation, all, unit, spec, x->dtype, &found->prediction);
+
+    if (x->operation == TW_OPERATION_ALLGATHER) {
+        found->count = fmin(all, ceil(ceil(all / (double)unit) / facts->ranks) * (double)unit);
+    }
+    return status;
+}
+
+/* A training takes what the library takes by itself; gradients are added in one order, whatever
+ * their length. */
+static const char *algorithm_of(const exchange_t *x, const step_case_t *how,
+                                const tw_facts_t *facts)
+{
+    const int last = facts->ranks - (facts->nodes - 1) * facts->local_ranks; /* of the last node */
+
+    if (x->operation == TW_OPERATION_ALLREDUCE && how->algorithm != NULL) {
+        return how->algorithm;
+    }
+    if (x->ordered && facts->nodes > 1 && last > 1) {
+        return "hierarchical";
+    }
+    return x->usual ? "usual" : NULL;
+}
+
 static tw_status_t predict_as(const exchange_t *x, const step_case_t *how, const tw_facts_t *facts,
                               const char *spec, step_exchange_t *found)
 {
@@ -66,9 +100,11 @@ static tw_status_t predict_as(const exchange_t *x, const step_case_t *how, const
         return tw_facts_predict(facts, x->operation, found->count, spec, x->dtype, "mpi",
                                 &found->prediction);
     }
+    if (x->shares) {
+        return predict_shares(x, how, facts, spec, found);
+    }
     return tw_facts_predict(facts, x->operation, found->count, spec, x->dtype,
-                            x->operation == TW_OPERATION_ALLREDUCE ? how->algorithm : NULL,
-                            &found->prediction);
+                            algorithm_of(x, how, facts), &found->prediction);
 }
 
 /* Does `thinwire run` leave it alone? */
@@ -134,11 +170,26 @@ int step_exchange(const exchange_t *x, const step_case_t *how, step_exchange_t *
     return exchange_as(&narrow, how, found, problem);
 }
 
-/* Seconds in which the links carry so many bytes of every rank. */
+/* Seconds in which the link of a node, or of a rank inside one, carries so many bytes. */
 static double carried(const tw_facts_t *facts, double bytes)
 {
-    return facts->nodes > 1 ? bytes * facts->local_ranks / facts->between.shared
-                            : bytes / facts->inside.shared;
+    return bytes / (facts->nodes > 1 ? facts->between.shared : facts->inside.shared);
+}
+
+/* What leaves the first node, and the busiest other; where there is one node, a rank. */
+static void trip_bytes(const exchange_t *x, const tw_facts_t *facts, const tw_prediction_t *p,
+                       trip_t *trip)
+{
+    const double *turns = p->bytes_network_turns, *all = p->bytes_network;
+    const double  alone = x->turns ? p->bytes_turns : p->bytes_sent;
+    const double  ranks = p->bytes_sent > 0.0 ? all[0] / p->bytes_sent : 0.0;
+
+    trip->first = x->part * (facts->nodes < 2 ? alone : x->turns ? turns[0] : all[0]);
+    trip->bytes = x->part * (facts->nodes < 2 ? alone : x->turns ? turns[1] : all[1]);
+    if (x->first) { /* the root has as many ranks beside it as others */
+        trip->first = p->bytes_root * (facts->nodes < 2 ? 1.0 : ranks);
+        trip->bytes = p->bytes_others * (facts->nodes < 2 ? 1.0 : ranks);
+    }
 }
 
 /* Messages of all ranks to their neighbours at once, each a latency and its turn on the link: those
@@ -178,7 +229,7 @@ static void messages_time(const exchange_t *x, const step_case_t *how, trip_t *t
     }
     trip->seconds = link->latency + (x->messages - 1) * link->message + fmax(between_s, inside_s);
     trip->links   = trip->seconds;
-    trip->bytes = trip->first = most;
+    trip->bytes = trip->first = facts->nodes > 1 ? out : most;
 }
 
 int step_trip(const exchange_t *x, const step_case_t *how, trip_t *trip, tw_problem_t *problem)
@@ -197,14 +248,10 @@ int step_trip(const exchange_t *x, const step_case_t *how, trip_t *trip, tw_prob
                      .codec   = found.prediction.codec,
                      .busy    = found.prediction.codec + found.prediction.moving};
     if (found.ranks > 1) {
-        const tw_prediction_t *prediction = &found.prediction;
+        tw_facts_t facts;
 
-        trip->bytes = trip->first =
-            x->turns ? prediction->bytes_turns : x->part * prediction->bytes_sent;
-        if (x->first) {
-            trip->bytes = prediction->bytes_others;
-            trip->first = prediction->bytes_root;
-        }
+        take_part(x, how->facts, &facts);
+        trip_bytes(x, &facts, &found.prediction, trip);
     }
     if ((x->turns || x->part < 1.0) && found.ranks > 1) {
         trip->links = fmin(trip->seconds, fmax(carried(how->facts, trip->bytes), trip->busy));

@@ -47,8 +47,13 @@ static void statistics(builder_t *b, const training_layer_t *layer, double more)
 static void start_gradients(builder_t *b, double count, int coded)
 {
     if (b->ranks > 1 && count > 0.0) {
-        builder_start(b, builder_exchange(b, TW_OPERATION_ALLREDUCE, count, coded ? "grad" : "",
-                                          "gradients"));
+        const size_t x =
+            builder_exchange(b, TW_OPERATION_ALLREDUCE, count, coded ? "grad" : "", "gradients");
+
+        if (!b->failed) {
+            b->work->exchange[x].ordered = 1;
+        }
+        builder_start(b, x);
     }
 }
 

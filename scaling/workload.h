@@ -47,7 +47,11 @@ typedef struct exchange {
     int            native;    /* by MPI's own collective, where it is not compressed            */
     double         threshold; /* then: bytes of values that are compressed, at least          */
     int            first;     /* the first rank is the root each time                           */
+    int            usual;     /* by what the library takes by itself, not the fastest     */
+    int            ordered;   /* a sum in one order: hierarchical where that can serve         */
     const char    *codec;     /* of a training's weights: what they travel by; else NULL         */
+    int            shares;    /* of owners: in whole lines of values, and blocks of `blocks` */
+    const char    *blocks;    /* the codec by which a training's weights travel; NULL: fp32  */
     int            messages;  /* of a rank, to its neighbours; 0: it is a collective         */
     neighbour_t   *to;        /* neighbours of them                                        */
     int            neighbours;

@@ -183,13 +183,15 @@ static void play_wait(player_t *p, size_t number)
 static play_sums_t sums_of(const player_t *p)
 {
     tw_stats_t stats;
+    uint64_t   sent;
 
     world_work(0.0); /* what was put off */
     tw_comm_stats(p->comm, &stats);
+    sent = script->per_node < script->ranks ? stats.bytes_network : stats.bytes_sent;
     return (play_sums_t){{[TIME]     = world_now() + p->extra.of[TIME],
                           [COMPUTE]  = p->compute + p->extra.of[COMPUTE],
                           [CODEC]    = codec_seconds(p->rank) + p->extra.of[CODEC],
-                          [BYTES]    = (double)stats.bytes_sent + p->extra.of[BYTES],
+                          [BYTES]    = (double)sent + p->extra.of[BYTES],
                           [MESSAGES] = (double)stats.messages_sent + p->extra.of[MESSAGES]}};
 }
 
@@ -311,15 +313,18 @@ void play_open(const script_t *given)
 void play_print(void)
 {
     play_sums_t step = {{0.0}};
-    double      last = 0.0;
+    double      last = 0.0, node = 0.0;
 
     for (int r = 0; r < script->ranks; r++) {
         const play_sums_t *from = &ends[r * STEPS + STEPS - 2], *to = from + 1;
+        const bool         alone = script->per_node >= script->ranks;
+
+        node = (alone || r % script->per_node == 0 ? 0.0 : node) + to->of[BYTES] - from->of[BYTES];
 
         last          = fmax(last, from->of[TIME]);
         step.of[TIME] = fmax(step.of[TIME], to->of[TIME]);
         for (int k = TIME + 1; k < SUMS; k++) {
-            step.of[k] = fmax(step.of[k], to->of[k] - from->of[k]);
+            step.of[k] = fmax(step.of[k], k == BYTES ? node : to->of[k] - from->of[k]);
         }
     }
     step.of[TIME] -= last;

@@ -102,9 +102,13 @@ typedef struct tw_prediction {
                                between nodes */
     double      bytes_sent; /* by the busiest rank */
     double      bytes_root; /* bcast, reduce: by the root */
-    double      bytes_others; /* bcast, reduce: by the busiest other rank */
-    double      bytes_turns;  /* by each rank on average, if all ranks are the root in turn */
-    double      messages;     /* of all ranks together, approximately */
+    double      bytes_others;     /* bcast, reduce: by the busiest other rank */
+    double      bytes_turns;      /* by each rank on average, if all ranks are the root in turn */
+    double      bytes_network[2]; /* by all ranks of the first node to other nodes, and by those of
+                                     the second: the first has the longer shares */
+    double      bytes_network_turns[2]; /* bcast, reduce: on average, if all ranks are the root in
+                                           turn */
+    double      messages;               /* of all ranks together, approximately */
     double moving; /* core seconds of the busiest rank in sending and receiving, besides codec */
 } tw_prediction_t;
 
@@ -115,7 +119,8 @@ typedef struct tw_prediction {
  * @param [in]  algorithm   one of the library's algorithms; "mpi": MPI's own collective on
  *                          unencoded values (spec is ignored, but not NULL), from facts.native,
  *                          which holds for the ranks and nodes that were measured, whatever
- *                          facts.ranks and facts.nodes are; NULL: the fastest of the algorithms
+ *                          facts.ranks and facts.nodes are; "usual": what the library takes where
+ *                          nothing names one; NULL: the fastest of the algorithms
  *                          that the codec `auto` considers on such ranks.
  * @param [out] prediction  set only on TW_OK. With "mpi" bytes_sent is the least that an algorithm
  *                          of the library would send.
@@ -125,6 +130,16 @@ typedef struct tw_prediction {
 tw_status_t tw_facts_predict(const tw_facts_t *facts, tw_operation_t operation, double count,
                              const char *spec, tw_dtype_t dtype, const char *algorithm,
                              tw_prediction_t *prediction);
+
+/** The same, by what the library takes where nothing names an algorithm, of shares that ranks own,
+ * in whole units of values, as equal as these allow, the first ones longer (tw_weights_owned(),
+ * thinwire/weights.h): a reduce-scatter to the owners, or an allgather from them.
+ * @param [in] operation  TW_OPERATION_REDUCE_SCATTER or TW_OPERATION_ALLGATHER.
+ * @param [in] count      values of all shares together, of an allgather, too.
+ * @param [in] unit       values; 0: 1. */
+tw_status_t tw_facts_predict_shares(const tw_facts_t *facts, tw_operation_t operation, double count,
+                                    size_t unit, const char *spec, tw_dtype_t dtype,
+                                    tw_prediction_t *prediction);
 
 TW_END_DECLS
 

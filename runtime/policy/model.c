@@ -79,16 +79,19 @@ double tw_model_moving(const tw_facts_t *facts, double bytes_sent)
 }
 
 /* Values per fragment, as the engine cuts. */
-static double tw_fragment_values(const tw_model_query_t *q, double longest)
+static double tw_fragment_values(const tw_model_query_t *q, const tw_model_cost_t *cost)
 {
     const double block   = (double)q->codec->block;
     const double element = (double)tw_dtype_size(q->codec->dtype);
+    const double slots   = cost->slots > 1.0 ? cost->slots : 1.0;
+    const double budget  = (double)TW_LANE_BUDGET / TW_WINDOW_MAX / slots;
+    const double chunk   = (double)q->chunk < budget ? (double)q->chunk : budget;
     double       values  = (double)q->fragment / q->codec->bytes;
 
-    values = (double)q->chunk / element < values ? (double)q->chunk / element : values;
+    values = chunk / element < values ? chunk / element : values;
     values = floor(values / block) * block;
     values = values > block ? values : block;
-    return longest < values ? longest : values;
+    return cost->longest < values ? cost->longest : values;
 }
 
 tw_model_cost_t tw_model_cost(int algorithm, const tw_model_query_t *q)
@@ -99,6 +102,12 @@ tw_model_cost_t tw_model_cost(int algorithm, const tw_model_query_t *q)
     return cost;
 }
 
+/* Where nodes take turns for which others wait: those that follow each other. */
+static double tw_turns(const tw_model_cost_t *cost, double rounds)
+{
+    return cost->waits ? ceil(rounds * cost->cycle / TW_WINDOW_MAX) : 0.0;
+}
+
 /* The formula of an algorithm, with its factor. */
 static double tw_formula(int algorithm, const tw_model_query_t *q)
 {
@@ -106,7 +115,7 @@ static double tw_formula(int algorithm, const tw_model_query_t *q)
     const tw_link_facts_t *const class = tw_model_link(facts);
     const double          overlap      = facts->nodes > 1 ? 1.0 : 0.0;
     const tw_model_cost_t cost         = tw_model_cost(algorithm, q);
-    double                rounds, link, codec, longer, shorter;
+    double rounds, link, posts, core, longer, shorter, early, steps, cycle, through, in_turn;
 
     if (isinf(cost.latencies)) { /* not for these ranks, or not with this codec */
         return INFINITY;
@@ -114,18 +123,22 @@ static double tw_formula(int algorithm, const tw_model_query_t *q)
     if (q->count <= 0.0 || cost.longest <= 0.0) {
         return facts->engine;
     }
-    rounds = ceil(cost.longest / tw_fragment_values(q, cost.longest));
-    link   = tw_factor(facts, algorithm, 1) * cost.transfer / rounds;
-    if (facts->ranks > 1 && cost.messages > 0.0) {
-        link += cost.messages * class->message;
-    }
-    codec   = cost.codec / rounds + cost.calls * q->codec->call;
-    longer  = link > codec ? link : codec;
-    shorter = link > codec ? codec : link;
-    return facts->engine +
-           (facts->ranks > 1 ? tw_factor(facts, algorithm, 0) * cost.latencies * class->latency
-                             : 0.0) +
-           rounds * (longer + (1.0 - overlap) * shorter) + overlap * shorter + cost.drain * link;
+    rounds  = ceil(cost.longest / tw_fragment_values(q, &cost));
+    link    = tw_factor(facts, algorithm, 1) * cost.transfer / rounds;
+    posts   = facts->ranks > 1 && cost.messages > 0.0 ? cost.messages * class->message : 0.0;
+    core    = cost.codec / rounds + cost.calls * q->codec->call + posts;
+    longer  = link > core ? link : core;
+    shorter = link > core ? core : link;
+    early   = cost.early / rounds + 0.5 * posts;
+    early   = early < shorter ? early : shorter;
+    steps =
+        facts->ranks > 1 ? tw_factor(facts, algorithm, 0) * cost.latencies * class->latency : 0.0;
+    cycle   = cost.cycle > 1.0 && !cost.replies ? cost.cycle : 1.0;
+    through = steps + rounds * (longer + (1.0 - overlap) * shorter) +
+              overlap * (shorter - early) / cycle + cost.drain * link;
+    in_turn = tw_turns(&cost, rounds) *
+              (steps + (cost.replies ? link : 0.0) + 0.5 * posts + cost.turn / rounds);
+    return facts->engine + (through > in_turn ? through : in_turn);
 }
 
 /* Whatever is shorter than the shortest vector that was measured takes as long as that one. */

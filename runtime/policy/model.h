@@ -8,9 +8,15 @@
  * into fragments, between nodes the links carry one fragment while the codec works on another,
  * inside a node the core that copies is the one that encodes.
  *
- *     time = engine + f latencies L + rounds max(x, c) + min(x, c)
- *     x    = g link time / rounds + messages M, c = codec time / rounds  (inside a node: x + c
- *          each)
+ *     time = engine + f latencies L + rounds max(x, c) + min(x, c) - e
+ *     x    = g link time / rounds, c = codec time / rounds + messages M
+ *     e    = of encoding and of half the messages, what is done while the first ones travel
+ *
+ * (inside a node: x + c each).
+ *
+ * Where nodes take turns, each in rounds of its own, at most THINWIRE_WINDOW turns are under way,
+ * and a turn takes f latencies L + its codec time + half the messages M, and x where it ends with
+ * what it sends: the time is at least that of the turns that follow each other.
  *
  * The factors f and g are what was measured of that algorithm with fp32, of a short and of a long
  * vector, divided by what the formula says.
@@ -51,27 +57,47 @@
  * nodes: longer ones cost more to pack than the message that is saved. */
 #define TW_PAIR_MOST ((size_t)1 << 10)
 
+/* Rounds of an operation that are under way, by THINWIRE_WINDOW, and the limit on the bytes of
+ * elements, and of codes, of all of them, per direction: with many ranks fragments become smaller
+ * than THINWIRE_CHUNK. */
+#define TW_WINDOW_MAX  8
+#define TW_LANE_BUDGET ((size_t)32 << 20)
+
+/* Bytes of codes that the ranks of a node send to another in one message: of several at once each
+ * would be longer than what it costs. */
+#define TW_BUNDLE_MOST ((size_t)8 << 10)
+
 typedef struct tw_model_query {
     const tw_facts_t       *facts;
     const tw_codec_facts_t *codec;
     double                  count;    /* as tw_operation_t says         */
     size_t                  chunk;    /* most bytes of elements in a fragment (THINWIRE_CHUNK) */
     size_t                  fragment; /* wanted bytes of codes in a fragment                  */
+    double unit;  /* of shares that the caller cuts: values that stay together; 0: 1 */
+    double whole; /* of an allgather of such shares: values of all; count is that of the first */
 } tw_model_query_t;
 
 typedef struct tw_model_cost {
-    double longest;   /* values of the interval that is cut into fragments            */
-    double latencies; /* steps, each of which waits for a link; infinite: it cannot serve */
-    double messages;  /* of the busiest rank, beyond one, for one fragment            */
-    double calls;     /* of the codec, for one fragment                               */
-    double transfer;  /* seconds of the busiest link                               */
-    double codec;     /* seconds of the busiest core in the codec                  */
-    double drain;     /* fragments that still travel when the first rank is done      */
-    size_t fragment;  /* bytes of codes in one that it takes by itself; 0: TW_FRAGMENT */
-    double sent;      /* encoded vectors that the busiest rank sends                  */
-    double root;      /* with a root: those that it sends                             */
-    double others;    /* and those of the busiest other rank                          */
-    double turns;     /* of each rank, where all are the root in turn                 */
+    double longest;    /* values of the interval that is cut into fragments            */
+    double latencies;  /* steps, each of which waits for a link; infinite: it cannot serve */
+    double messages;   /* of the busiest rank, beyond one, for one fragment            */
+    double calls;      /* of the codec, for one fragment                               */
+    double transfer;   /* seconds of the busiest link                               */
+    double codec;      /* seconds of the busiest core in the codec                  */
+    double drain;      /* fragments that still travel when the first rank is done      */
+    size_t fragment;   /* bytes of codes in one that it takes by itself; 0: TW_FRAGMENT */
+    double cycle;      /* rounds for each fragment, in which nodes take turns; 0: one           */
+    bool   waits;      /* rounds wait until nodes had their turns                     */
+    double turn;       /* then: seconds of a turn in the codec, of all fragments       */
+    bool   replies;    /* and a turn takes the link's time, too                        */
+    double early;      /* of codec, what is sent on while the rest of a fragment is encoded     */
+    double slots;      /* buffers of codes for each round under way                    */
+    double sent;       /* encoded vectors that the busiest rank sends                  */
+    double network[2]; /* and those that leave the first node, and the second             */
+    double root;       /* with a root: those that it sends                             */
+    double others;     /* and those of the busiest other rank                          */
+    double turns;      /* of each rank, where all are the root in turn                 */
+    double network_turns[2]; /* and those that leave these nodes                        */
 } tw_model_cost_t;
 
 typedef struct tw_model_algorithm {

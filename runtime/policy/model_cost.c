@@ -54,10 +54,83 @@ const tw_link_facts_t *tw_model_link(const tw_facts_t *facts)
     return facts->nodes > 1 ? &facts->between : &facts->inside;
 }
 
+/* The vector in so many shares of whole units, as equal as these allow; the first are longer. */
+typedef struct tw_cut {
+    double count, unit, each, longer; /* values, values, units of a share, shares with one more */
+} tw_cut_t;
+
+static tw_cut_t tw_cut(double count, double unit, double shares)
+{
+    const double units = ceil(count / unit), each = floor(units / shares);
+
+    return (tw_cut_t){count, unit, each, units - each * shares};
+}
+
+/* Values of so many of the shares, up to `longer` of them longer ones. */
+static double tw_cut_values(const tw_cut_t *cut, double shares, double longer)
+{
+    const double more   = longer < cut->longer ? longer : cut->longer;
+    const double values = (shares * cut->each + more) * cut->unit;
+
+    return values < cut->count ? values : cut->count;
+}
+
+/* How many of `most` shares have values. */
+static double tw_cut_owners(const tw_cut_t *cut, double most)
+{
+    return cut->each > 0.0 || cut->longer > most ? most : cut->longer;
+}
+
+/* As parts of the vector, what the first node owns, and the second: of so many shares of each,
+ * `first` of the longer ones are in the first node, and `both` in one of them. */
+static void tw_cut_nodes(const tw_cut_t *cut, double shares, double first, double both,
+                         double own[2])
+{
+    const double values = tw_cut_values(cut, shares, first);
+
+    own[0] = cut->count > 0.0 ? values / cut->count : 0.0;
+    own[1] =
+        cut->count > 0.0 ? (tw_cut_values(cut, 2.0 * shares, both) - values) / cut->count : 0.0;
+}
+
+/* In vectors. */
+static double tw_part(const tw_model_query_t *q, double values)
+{
+    return q->count > 0.0 ? values / q->count : 0.0;
+}
+
 /* Of encoding and decoding, where different ranks do both at once. */
 static double tw_slower(const tw_codec_facts_t *codec)
 {
     return codec->encode > codec->decode ? codec->encode : codec->decode;
+}
+
+/* Where all exchange with all alike, what leaves a node, by what a rank sends. */
+static double tw_leaving(const tw_facts_t *facts)
+{
+    const double ranks = facts->ranks, local = facts->local_ranks;
+
+    return ranks > 1.0 ? local * (ranks - local) / (ranks - 1.0) : 0.0;
+}
+
+static void tw_leave(tw_model_cost_t *cost, double vectors)
+{
+    cost->network[0] = cost->network[1] = vectors;
+}
+
+/* Every block leaves its node so often. Shares of owners are not equal. */
+static void tw_blocks_leave(const tw_model_query_t *q, double times, tw_model_cost_t *cost)
+{
+    const double   local = q->facts->local_ranks;
+    const tw_cut_t cut   = tw_cut(q->whole, q->unit > 1.0 ? q->unit : 1.0, tw_ranks(q));
+    double         own[2];
+
+    tw_leave(cost, times * local);
+    if (q->whole > 0.0 && q->count > 0.0) {
+        tw_cut_nodes(&cut, local, local, 2.0 * local, own);
+        cost->network[0] = times * own[0] * q->whole / q->count;
+        cost->network[1] = times * own[1] * q->whole / q->count;
+    }
 }
 
 /* Everyone's block, encoded once, to everyone. */
@@ -69,9 +142,11 @@ static void tw_cost_allgather_pairwise(const tw_model_query_t *q, tw_model_cost_
     cost->latencies = 1.0;
     cost->messages  = ranks - 2.0;
     cost->sent      = ranks - 1.0;
-    cost->calls     = 1.0 + ranks;
-    cost->transfer  = tw_model_exchange(q->facts, tw_encoded(q));
-    cost->codec     = q->count * (q->codec->encode + ranks * q->codec->decode);
+    tw_blocks_leave(q, ranks - q->facts->local_ranks, cost);
+    cost->slots    = ranks;
+    cost->calls    = 1.0 + ranks;
+    cost->transfer = tw_model_exchange(q->facts, tw_encoded(q));
+    cost->codec    = q->count * (q->codec->encode + ranks * q->codec->decode);
 }
 
 /* Another block for everyone. */
@@ -80,7 +155,9 @@ static void tw_cost_alltoall_pairwise(const tw_model_query_t *q, tw_model_cost_t
     const double ranks = tw_ranks(q);
 
     tw_cost_allgather_pairwise(q, cost);
+    cost->slots = 2.0 * ranks;
     cost->calls = 2.0 * ranks;
+    cost->early = q->count * (ranks - 1.0) * q->codec->encode;
     cost->codec = q->count * ranks * (q->codec->encode + q->codec->decode);
 }
 
@@ -93,19 +170,21 @@ static void tw_cost_allreduce_direct(const tw_model_query_t *q, tw_model_cost_t 
 }
 
 /* But for the transfer: among `members`, each of them `local` ranks with a part of the vector each,
- * a share for everyone, as many shares to add; in two passes then the sum to everyone. */
-static void tw_shares(const tw_model_query_t *q, double passes, double members, double local,
-                      tw_model_cost_t *cost)
+ * a share for everyone, as many shares to add; in two passes then the sum to everyone. `part`:
+ * values of the first rank's part, whose share is the longest. */
+static void tw_shares(const tw_model_query_t *q, double passes, double members, double part,
+                      double longest, tw_model_cost_t *cost)
 {
-    const double share = 1.0 / members, encode = q->codec->encode, decode = q->codec->decode;
-    const double codes = passes > 1.0 ? (1.0 + share) * (encode + decode) : encode + share * decode;
+    const double encode = q->codec->encode, decode = q->codec->decode, again = passes - 1.0;
 
-    cost->longest   = q->count * share / local;
+    cost->longest   = longest;
     cost->latencies = passes;
     cost->messages  = passes * (members - 2.0);
-    cost->sent      = passes * (members - 1.0) * share / local;
+    cost->sent      = tw_part(q, part - longest + again * (members - 1.0) * longest);
     cost->calls     = passes > 1.0 ? 3.0 * members + 1.0 : 2.0 * members;
-    cost->codec     = q->count / local * (codes + (members - 1.0) * share * q->codec->decode_add);
+    cost->codec     = part * (encode + again * decode) + longest * (decode + again * encode) +
+                  (members - 1.0) * longest * q->codec->decode_add;
+    cost->early = (part - longest) * encode;
 }
 
 /* The cost of a row: that of a function, by how many passes or copies. */
@@ -115,11 +194,30 @@ static void tw_shares(const tw_model_query_t *q, double passes, double members, 
         function(q, times, cost);                                                                  \
     }
 
+/* Values that stay in one share: blocks of the codec, or what the caller of a reduce-scatter cuts
+ * by. */
+static double tw_unit(const tw_model_query_t *q, double passes)
+{
+    return passes > 1.0 ? (double)q->codec->block : q->unit > 1.0 ? q->unit : 1.0;
+}
+
 /* Among all ranks. */
 static void tw_flat_shares(const tw_model_query_t *q, double passes, tw_model_cost_t *cost)
 {
-    tw_shares(q, passes, tw_ranks(q), 1.0, cost);
-    cost->transfer = passes * tw_model_exchange(q->facts, tw_encoded(q) * (1.0 / tw_ranks(q)));
+    const double   ranks = tw_ranks(q), local = q->facts->local_ranks;
+    const tw_cut_t cut     = tw_cut(q->count, tw_unit(q, passes), ranks);
+    const double   longest = tw_cut_values(&cut, 1.0, 1.0);
+    double         own[2];
+
+    tw_shares(q, passes, ranks, q->count, longest, cost);
+    tw_cut_nodes(&cut, local, local, 2.0 * local, own);
+    cost->slots = 3.0 * ranks;
+    for (int i = 0; i < 2; i++) {
+        cost->network[i]       = local * (1.0 - own[i]) + (passes - 1.0) * (ranks - local) * own[i];
+        cost->network_turns[i] = local * (1.0 - own[i]) + own[i] * (1.0 - local / ranks);
+    }
+    cost->transfer = passes * tw_model_exchange(q->facts, longest * q->codec->bytes) *
+                     tw_cut_owners(&cut, local) / local;
 }
 
 TW_COST(allreduce_two_pass, tw_flat_shares, 2.0)
@@ -134,23 +232,40 @@ static double tw_one_link(const tw_facts_t *facts, double bytes)
     return facts->ranks > 1 ? tw_seconds(bytes, rate) : 0.0;
 }
 
-/* By how many encoded vectors the root sends, and the busiest of the others; turns: on average, if
- * every rank is the root once. `units`: ranks, or nodes, among which vectors travel. */
-static void tw_rooted(const tw_model_query_t *q, tw_model_cost_t *cost, int units, double root,
-                      double others)
+/* How many encoded vectors the root sends, and the busiest of the others; turns: a rank on average,
+ * if every rank is the root once. `units`: ranks, or nodes, among which vectors
+ * travel; `times`, where some travel in a second pass. */
+static void tw_rooted(const tw_model_query_t *q, tw_model_cost_t *cost, int units, double times,
+                      double root, double others)
 {
     cost->root   = root;
     cost->others = others;
-    cost->turns  = cost->sent > 0.0 ? (units - 1.0) / tw_ranks(q) : 0.0;
+    cost->turns  = cost->sent > 0.0 ? times * (units - 1.0) / tw_ranks(q) : 0.0;
+}
+
+/* Where a vector crosses the network once for each node but the root's. */
+static void tw_root_leaves(const tw_model_query_t *q, tw_model_cost_t *cost)
+{
+    cost->network_turns[0] = cost->network_turns[1] = (q->facts->nodes - 1.0) / q->facts->nodes;
+}
+
+/* A reduction by all ranks alike: each but those of the root's node sends to it. */
+static void tw_rooted_flat(const tw_model_query_t *q, tw_model_cost_t *cost, double times,
+                           double root)
+{
+    cost->sent = tw_ranks(q) > 1.0 ? 1.0 : 0.0;
+    tw_leave(cost, tw_leaving(q->facts));
+    tw_rooted(q, cost, q->facts->ranks, times, root, cost->sent);
 }
 
 /* All vectors into the root, which adds them. */
 static void tw_cost_reduce_direct(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     tw_cost_allreduce_direct(q, cost);
-    cost->sent     = tw_ranks(q) > 1.0 ? 1.0 : 0.0;
     cost->transfer = tw_one_link(q->facts, (tw_ranks(q) - 1.0) * tw_encoded(q));
-    tw_rooted(q, cost, q->facts->ranks, 0.0, cost->sent);
+    tw_rooted_flat(q, cost, 1.0, 0.0);
+    cost->network_turns[0] = cost->network_turns[1] =
+        tw_ranks(q) * (1.0 - q->facts->local_ranks / tw_ranks(q)) / q->facts->nodes;
 }
 
 /* Shares, then all sums into the root. */
@@ -159,11 +274,9 @@ static void tw_cost_reduce_two_pass(const tw_model_query_t *q, tw_model_cost_t *
     const double ranks = tw_ranks(q), share = 1.0 / ranks;
 
     tw_cost_allreduce_two_pass(q, cost);
-    cost->sent     = ranks > 1.0 ? 1.0 : 0.0;
     cost->transfer = tw_model_exchange(q->facts, tw_encoded(q) * share) +
                      tw_one_link(q->facts, (ranks - 1.0) * share * tw_encoded(q));
-    tw_rooted(q, cost, q->facts->ranks, cost->sent * (1.0 - share), cost->sent);
-    cost->turns *= 1.0 + share;
+    tw_rooted_flat(q, cost, 1.0 + share, 1.0 - share);
 }
 
 /* ceil(log2 P) */
@@ -207,19 +320,22 @@ static void tw_handing(const tw_model_query_t *q, int units, double local, bool 
     if (chain) { /* as the collective chooses it with the default of THINWIRE_MESSAGE_COST */
         cost->fragment = tw_policy_chain_fragment((size_t)2 << 10, (size_t)tw_encoded(q), units);
     }
-    tw_rooted(q, cost, units, cost->sent, (chain ? units > 2 : tw_handed_on(units)) / local);
+    tw_root_leaves(q, cost);
+    tw_rooted(q, cost, units, 1.0, cost->sent, (chain ? units > 2 : tw_handed_on(units)) / local);
 }
 
 static void tw_cost_bcast_tree(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
-    cost->sent     = tw_tree_depth(q->facts->ranks);
+    cost->sent = tw_tree_depth(q->facts->ranks);
+    tw_leave(cost, tw_tree_depth(q->facts->nodes));
     cost->transfer = cost->sent * tw_one_link(q->facts, tw_encoded(q));
     tw_handing(q, q->facts->ranks, 1.0, false, cost);
 }
 
 static void tw_cost_bcast_chain(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
-    cost->sent     = tw_ranks(q) > 1.0 ? 1.0 : 0.0;
+    cost->sent = tw_ranks(q) > 1.0 ? 1.0 : 0.0;
+    tw_leave(cost, q->facts->nodes > 1 ? 1.0 : 0.0);
     cost->transfer = tw_one_link(q->facts, tw_encoded(q));
     tw_handing(q, q->facts->ranks, 1.0, true, cost);
 }
@@ -241,15 +357,50 @@ TW_COST(allreduce_node, tw_cost_node, 3.0)
 TW_COST(scatter_node, tw_cost_node, 2.0)
 TW_COST(node_blocks, tw_cost_node, 1.0 + tw_ranks(q))
 
-/* Sums as they are inside each node, in its memory; codes between nodes, of which each rank of a
- * node carries a share. */
+/* Do so many values of each rank of a node travel in one message? */
+static bool tw_bundles(const tw_model_query_t *q, double values)
+{
+    return values * q->codec->bytes <= (double)TW_BUNDLE_MOST / q->facts->local_ranks;
+}
+
+/* Sums as they are inside each node, in its memory; codes between nodes, of which some ranks of a
+ * node carry a share. Nodes own fragments in turn. */
 static void tw_node_shares(const tw_model_query_t *q, double passes, tw_model_cost_t *cost)
 {
-    const double nodes = q->facts->nodes, share = 1.0 / nodes;
+    const double nodes = q->facts->nodes, local = q->facts->local_ranks;
+    const bool   again = passes > 1.0;
+    const double carriers =
+        again ? tw_policy_carriers((size_t)tw_encoded(q), q->facts->nodes, q->facts->local_ranks)
+              : local;
+    const tw_cut_t cut     = tw_cut(q->count, tw_unit(q, passes), carriers * nodes);
+    const double   longest = tw_cut_values(&cut, 1.0, 1.0);
+    /* An allreduce's shares go round the nodes, those of a reduce-scatter are in the order of
+     * ranks: longer ones of a carrier, and of the first node. */
+    const double part_longer = again ? nodes : ceil(cut.longer / local);
+    const double own_longer  = again ? ceil(cut.longer / nodes) : local;
+    const double both        = again ? own_longer + ceil((cut.longer - 1.0) / nodes) : 2.0 * local;
+    const double owners      = tw_cut_owners(&cut, again ? carriers * nodes : local);
+    const double at_once     = again ? ceil(owners / nodes) : owners; /* of a node */
+    double       own[2];
 
-    tw_shares(q, passes, nodes, q->facts->local_ranks, cost);
-    cost->transfer =
-        tw_seconds(passes * (nodes - 1.0) * share * tw_encoded(q), q->facts->between.shared);
+    tw_shares(q, passes, nodes, tw_cut_values(&cut, nodes, part_longer), longest, cost);
+    cost->slots = nodes + 1.0;
+    cost->cycle = again && owners < nodes ? owners : nodes;
+    tw_cut_nodes(&cut, carriers, own_longer, both, own);
+    for (int i = 0; i < 2; i++) {
+        cost->network[i]       = 1.0 - own[i] + (passes - 1.0) * (nodes - 1.0) * own[i];
+        cost->network_turns[i] = 1.0 - own[i] / nodes;
+    }
+    cost->transfer = tw_seconds(passes * (nodes - 1.0) * at_once * longest * q->codec->bytes,
+                                q->facts->between.shared);
+    cost->waits    = true;
+    cost->replies  = again;
+    cost->turn     = longest * (passes * (q->codec->encode + q->codec->decode) +
+                            (nodes - 1.0) * q->codec->decode_add) +
+                 tw_memory(q, passes + 1.0) / nodes;
+    if (!again && tw_bundles(q, longest)) {
+        cost->messages = ceil((nodes - 1.0) / local) - 1.0;
+    }
     cost->codec += tw_memory(q, passes + 1.0);
 }
 
@@ -263,9 +414,16 @@ static void tw_cost_allgather_hierarchical(const tw_model_query_t *q, tw_model_c
     const double ranks = tw_ranks(q), nodes = q->facts->nodes, local = q->facts->local_ranks;
 
     tw_cost_allgather_pairwise(q, cost);
-    cost->messages = nodes - 2.0;
+    cost->messages = (tw_bundles(q, q->count) ? ceil((nodes - 1.0) / local) : nodes - 1.0) - 1.0;
     cost->sent     = nodes - 1.0;
+    cost->slots    = 0.0;
+    cost->cycle    = nodes;
+    tw_blocks_leave(q, nodes - 1.0, cost);
     cost->transfer = tw_seconds((ranks - local) * tw_encoded(q), q->facts->between.shared);
+    cost->waits    = true;
+    cost->replies  = true;
+    cost->turn     = q->count * (q->codec->encode + local * q->codec->decode) +
+                 tw_seconds(local * tw_encoded(q), q->facts->inside.shared);
     cost->codec += tw_seconds(ranks * tw_encoded(q), q->facts->inside.shared);
 }
 
@@ -284,8 +442,13 @@ static void tw_cost_alltoall_hierarchical(const tw_model_query_t *q, tw_model_co
 
 static void tw_cost_reduce_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
+    const double nodes = q->facts->nodes;
+
     tw_cost_allreduce_hierarchical(q, cost);
-    tw_rooted(q, cost, q->facts->nodes, cost->sent, cost->sent);
+    cost->sent *= nodes / (2.0 * (nodes - 1.0));
+    tw_leave(cost, 1.0);
+    tw_rooted(q, cost, q->facts->nodes, 1.0 + 1.0 / nodes, cost->sent * (1.0 - 1.0 / nodes),
+              cost->sent);
 }
 
 /* Along the nodes, or through a tree of them where that is quicker, a share by each rank of a node,
@@ -302,10 +465,10 @@ static void tw_cost_bcast_hierarchical(const tw_model_query_t *q, tw_model_cost_
     const bool   chain = (depth - 1.0) * tw_encoded(q) * link >=
                        (nodes - 1.0 - depth) * q->facts->between.latency + drain * fragment * link;
 
+    tw_leave(cost, chain ? 1.0 : depth);
     cost->sent     = (chain ? 1.0 : depth) / local;
     cost->transfer = (chain ? 1.0 : depth) * tw_encoded(q) * link;
     tw_handing(q, q->facts->nodes, local, chain, cost);
-    cost->latencies += 1.0;
     cost->codec += tw_memory(q, 2.0);
 }
 
@@ -315,25 +478,33 @@ static void tw_cost_grid(const tw_model_query_t *q, double steps, double passes,
 {
     cost->latencies = steps;
     cost->sent      = q->facts->ranks > 1 ? volume : 0.0;
-    cost->messages  = passes * ((double)tw_grid_messages(q->facts->ranks) - 1.0);
-    cost->transfer  = q->facts->ranks > 1
-                          ? volume * tw_model_exchange(q->facts, tw_encoded(q)) / (tw_ranks(q) - 1.0)
-                          : 0.0;
+    tw_leave(cost, tw_leaving(q->facts) * volume);
+    cost->messages = passes * ((double)tw_grid_messages(q->facts->ranks) - 1.0);
+    cost->transfer = q->facts->ranks > 1
+                         ? volume * tw_model_exchange(q->facts, tw_encoded(q)) / (tw_ranks(q) - 1.0)
+                         : 0.0;
 }
 
+/* An owner has the codes of all ranks for its share, in two hops, and sends the sum in two. */
 static void tw_cost_allreduce_grid(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
-    const tw_grid_t grid   = tw_grid(q->facts->ranks);
-    const double    volume = 3.0 - 1.0 / grid.columns - 1.0 / grid.rows - 1.0 / tw_ranks(q);
+    const tw_grid_t grid  = tw_grid(q->facts->ranks);
+    const double    ranks = tw_ranks(q), rows = grid.rows, columns = grid.columns;
+    const tw_cut_t  cut    = tw_cut(q->count, (double)q->codec->block, ranks);
+    const double    share  = tw_part(q, tw_cut_values(&cut, 1.0, 1.0));
+    const double    column = share * ceil(tw_cut_owners(&cut, ranks) / columns);
+    const double    volume = (1.0 - 1.0 / columns) + (1.0 - 1.0 / rows) * ranks * share +
+                          (rows - 1.0) * share + (columns - 1.0) * column;
 
     tw_cost_allreduce_two_pass(q, cost);
     tw_cost_grid(q, 4.0, 2.0, volume, cost);
+    cost->slots = 5.0 * ranks;
 }
 
 static void tw_cost_reduce_grid(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     tw_cost_allreduce_grid(q, cost);
-    tw_rooted(q, cost, q->facts->ranks, cost->sent, cost->sent);
+    tw_rooted(q, cost, q->facts->ranks, 1.0, cost->sent, cost->sent);
 }
 
 static void tw_cost_allgather_grid(const tw_model_query_t *q, tw_model_cost_t *cost)
@@ -348,6 +519,7 @@ static void tw_cost_alltoall_grid(const tw_model_query_t *q, tw_model_cost_t *co
 
     tw_cost_alltoall_pairwise(q, cost);
     tw_cost_grid(q, 2.0, 1.0, 2.0 * tw_ranks(q) - grid.rows - grid.columns, cost);
+    cost->slots = 4.0 * tw_ranks(q);
 }
 
 /* In a grid of three no message is saved. */

@@ -16,6 +16,9 @@
  * what a message keeps a rank busy. */
 #define TW_STEP_MESSAGES 8
 
+/* Bytes of codes of a carrier's share, at least. */
+#define TW_SHARE_LEAST ((size_t)4 << 10)
+
 /* What a setting accepts, by operation. */
 #define TW_NAME(x, name, considered) #name,
 #define TW_NAMES(list, x, prefix)                                                                  \
@@ -183,6 +186,13 @@ bool tw_policy_hierarchical(const tw_policy_config_t *config, size_t encoded, in
     return pays;
 }
 
+int tw_policy_carriers(size_t encoded, int nodes, int least)
+{
+    const size_t pays = encoded / ((size_t)nodes * TW_SHARE_LEAST);
+
+    return pays < 1 ? 1 : pays < (size_t)least ? (int)pays : least;
+}
+
 /* Two steps of the grid, and so many times `bytes` more, against all messages in one step. */
 TW_IN_FPMODE static bool tw_policy_bundles_pay(const tw_policy_config_t *config, int times,
                                                size_t bytes, int ranks)
@@ -208,4 +218,46 @@ bool tw_policy_allgather_grid(const tw_policy_config_t *config, int ranks)
 bool tw_policy_alltoall_grid(const tw_policy_config_t *config, size_t encoded, int ranks)
 {
     return tw_policy_bundles(config, ranks - 1 - tw_grid_messages(ranks), encoded, ranks);
+}
+
+/* ---- a call that names nothing --------------------------------------------------------------- */
+
+const tw_policy_config_t tw_policy_defaults = {
+    .direct_max = (size_t)8 << 10, .chain_min = (size_t)64 << 10, .message_cost = (size_t)2 << 10};
+
+static const char *tw_usual_reduction(size_t encoded, int ranks)
+{
+    return tw_policy_grid(&tw_policy_defaults, encoded, ranks)       ? "grid"
+           : tw_policy_two_pass(&tw_policy_defaults, encoded, ranks) ? "two_pass"
+                                                                     : "direct";
+}
+
+const char *tw_policy_usual(tw_operation_t operation, size_t encoded, bool as_they_are,
+                            const tw_facts_t *facts)
+{
+    const tw_policy_config_t *config = &tw_policy_defaults;
+    const int                 ranks = facts->ranks, nodes = facts->nodes;
+    const int  least   = ranks - (nodes - 1) * facts->local_ranks; /* on the last node */
+    const bool reduces = operation == TW_OPERATION_ALLREDUCE || operation == TW_OPERATION_REDUCE;
+    const bool of_nodes =
+        reduces ? tw_policy_hierarchical(config, encoded, nodes, least) : nodes > 1 && least > 1;
+
+    if (nodes == 1 && ranks > 1 && as_they_are) {
+        return "node";
+    }
+    if (of_nodes && operation != TW_OPERATION_ALLTOALL) {
+        return "hierarchical";
+    }
+    switch (operation) {
+    case TW_OPERATION_REDUCE_SCATTER:
+        return "one_pass";
+    case TW_OPERATION_BCAST:
+        return tw_policy_chain(config, encoded, ranks) ? "chain" : "tree";
+    case TW_OPERATION_ALLGATHER:
+        return tw_policy_allgather_grid(config, ranks) ? "grid" : "pairwise";
+    case TW_OPERATION_ALLTOALL:
+        return tw_policy_alltoall_grid(config, encoded, ranks) ? "grid" : "pairwise";
+    default:
+        return tw_usual_reduction(encoded, ranks);
+    }
 }

@@ -65,6 +65,11 @@ size_t tw_policy_chain_fragment(size_t message, size_t encoded, int ranks);
  * nodes' links. */
 bool tw_policy_hierarchical(const tw_policy_config_t *config, size_t encoded, int nodes, int least);
 
+/* Of these, the ranks of each node that carry a share of the vector between nodes: all of the
+ * smallest node, or fewer where shares would have less than 4 KiB of codes, of which messages cost
+ * more than they carry. */
+int tw_policy_carriers(size_t encoded, int nodes, int least);
+
 /* Of allgather(v): the grid sends the same bytes in one more step and R+C-2 instead of P-1
  * messages. */
 bool tw_policy_allgather_grid(const tw_policy_config_t *config, int ranks);
@@ -72,5 +77,14 @@ bool tw_policy_allgather_grid(const tw_policy_config_t *config, int ranks);
 /* Of alltoall of `encoded` bytes for each pair: the grid saves P+1-R-C messages at the price of a
  * step and of as many times `encoded`. Blocks of message_cost or more go pairwise. */
 bool tw_policy_alltoall_grid(const tw_policy_config_t *config, size_t encoded, int ranks);
+
+/* The defaults of these settings. */
+extern const tw_policy_config_t tw_policy_defaults;
+
+/* The algorithm of a call that names none, with these, in host memory: `encoded` bytes of codes, by
+ * a codec that sends values as they are or not, on ranks with these facts. Of an alltoall `encoded`
+ * is of a pair; of an allgather it does not matter. */
+const char *tw_policy_usual(tw_operation_t operation, size_t encoded, bool as_they_are,
+                            const tw_facts_t *facts);
 
 #endif /* TW_POLICY_POLICY_H */

@@ -15,6 +15,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/fpmode.h"
 #include "runtime/policy/model.h"
+#include "runtime/policy/policy.h"
 
 tw_status_t tw_facts_load(const char *path, tw_facts_t *facts, char *why, size_t why_size)
 {
@@ -63,17 +64,32 @@ static void consider(int index, tw_model_query_t *query, tw_prediction_t *best)
         const tw_model_cost_t cost  = tw_model_cost(index, query);
         const double          bytes = query->count * query->codec->bytes;
 
-        *best        = (tw_prediction_t){.algorithm    = row->name,
-                                         .seconds      = seconds,
-                                         .codec        = cost.codec,
-                                         .bytes_sent   = cost.sent * query->count * query->codec->bytes,
-                                         .bytes_root   = cost.root * bytes,
-                                         .bytes_others = cost.others * bytes,
-                                         .bytes_turns  = cost.turns * bytes,
-                                         .messages     = query->facts->ranks * (1.0 + cost.messages) *
-                                                     ceil(cost.longest / MESSAGE_VALUES)};
+        *best = (tw_prediction_t){.algorithm    = row->name,
+                                  .seconds      = seconds,
+                                  .codec        = cost.codec,
+                                  .bytes_sent   = cost.sent * query->count * query->codec->bytes,
+                                  .bytes_root   = cost.root * bytes,
+                                  .bytes_others = cost.others * bytes,
+                                  .bytes_turns  = cost.turns * bytes,
+                                  .messages     = query->facts->ranks * (1.0 + cost.messages) *
+                                              ceil(cost.longest / MESSAGE_VALUES)};
+        for (int i = 0; i < 2; i++) {
+            best->bytes_network[i]       = cost.network[i] * bytes;
+            best->bytes_network_turns[i] = cost.network_turns[i] * bytes;
+        }
         best->moving = tw_model_moving(query->facts, best->bytes_sent);
     }
+}
+
+/* What a call takes that names nothing. */
+static const char *usual_algorithm(tw_operation_t operation, const tw_model_query_t *query)
+{
+    const tw_codec_facts_t *codec = query->codec;
+
+    return tw_policy_usual(operation, (size_t)(query->count * codec->bytes),
+                           codec->max_error == 0.0 &&
+                               codec->bytes == (double)tw_dtype_size(codec->dtype),
+                           query->facts);
 }
 
 TW_IN_FPMODE static void predict_here(tw_operation_t operation, const char *algorithm,
@@ -95,6 +111,10 @@ tw_status_t tw_model_prediction(tw_operation_t operation, const char *algorithm,
 {
     const tw_fpmode_t mode = tw_fpmode_enter();
     tw_prediction_t   best = {.seconds = INFINITY};
+
+    if (algorithm != NULL && strcmp(algorithm, "usual") == 0) {
+        algorithm = usual_algorithm(operation, query);
+    }
 
     predict_here(operation, algorithm, query, &best);
     tw_fpmode_leave(mode);
@@ -128,6 +148,10 @@ static tw_status_t predict_native(const tw_facts_t *facts, tw_operation_t operat
 
             if (isfinite(cost.latencies) && cost.sent * count * value < found.bytes_sent) {
                 found.bytes_sent = cost.sent * count * value;
+                for (int k = 0; k < 2; k++) {
+                    found.bytes_network[k] = found.bytes_network_turns[k] =
+                        cost.network[k] * count * value;
+                }
             }
         }
     }
@@ -141,15 +165,21 @@ static tw_status_t predict_native(const tw_facts_t *facts, tw_operation_t operat
     return TW_OK;
 }
 
+static bool may_predict(const tw_facts_t *facts, tw_operation_t operation, double count,
+                        const char *spec, tw_dtype_t dtype, const tw_prediction_t *prediction)
+{
+    return facts != NULL && spec != NULL && prediction != NULL && operation >= 0 &&
+           operation < TW_OPERATIONS && tw_dtype_size(dtype) > 0 && count >= 0.0 && !isinf(count) &&
+           tw_facts_valid(facts);
+}
+
 tw_status_t tw_facts_predict(const tw_facts_t *facts, tw_operation_t operation, double count,
                              const char *spec, tw_dtype_t dtype, const char *algorithm,
                              tw_prediction_t *prediction)
 {
     tw_model_query_t query = {.facts = facts, .count = count, .chunk = TW_CHUNK};
 
-    if (facts == NULL || spec == NULL || prediction == NULL || operation < 0 ||
-        operation >= TW_OPERATIONS || tw_dtype_size(dtype) == 0 || !(count >= 0.0) ||
-        isinf(count) || !tw_facts_valid(facts)) {
+    if (!may_predict(facts, operation, count, spec, dtype, prediction)) {
         return TW_ERR_INVALID_ARG;
     }
     if (algorithm != NULL && strcmp(algorithm, "mpi") == 0) {
@@ -157,5 +187,27 @@ tw_status_t tw_facts_predict(const tw_facts_t *facts, tw_operation_t operation, 
     }
     query.codec = tw_facts_codec(facts, spec, dtype);
     return query.codec != NULL ? tw_model_prediction(operation, algorithm, &query, prediction)
+                               : TW_ERR_UNSUPPORTED;
+}
+
+tw_status_t tw_facts_predict_shares(const tw_facts_t *facts, tw_operation_t operation, double count,
+                                    size_t unit, const char *spec, tw_dtype_t dtype,
+                                    tw_prediction_t *prediction)
+{
+    const double     whole = unit > 1 ? (double)unit : 1.0;
+    tw_model_query_t query = {.facts = facts, .count = count, .chunk = TW_CHUNK, .unit = whole};
+
+    if (!may_predict(facts, operation, count, spec, dtype, prediction) ||
+        (operation != TW_OPERATION_REDUCE_SCATTER && operation != TW_OPERATION_ALLGATHER)) {
+        return TW_ERR_INVALID_ARG;
+    }
+    if (operation == TW_OPERATION_ALLGATHER) {
+        const double share = ceil(ceil(count / whole) / facts->ranks) * whole;
+
+        query.whole = count;
+        query.count = share < count ? share : count;
+    }
+    query.codec = tw_facts_codec(facts, spec, dtype);
+    return query.codec != NULL ? tw_model_prediction(operation, "usual", &query, prediction)
                                : TW_ERR_UNSUPPORTED;
 }

@@ -18,6 +18,7 @@
 
 #define SHORT 10
 #define LONG  100000
+#define SHARE 8192 /* whole blocks for everyone, and the least of a class of counts */
 
 /* As the made-up facts have it: every rank a node of its own. */
 static const char *const apart[] = {"NODE_RANKS=1", NULL};
@@ -115,7 +116,9 @@ static void slow_links_are_compressed(void)
             .kind = (t_op_t)kind, .spec = "tree8", .root = t_size - 1, .seed = t_seed};
 
         t_note("%s", t_op_names[kind]);
-        set_counts(&shape, kind == T_BCAST ? 8 * LONG : LONG / (size_t)t_size);
+        set_counts(&shape, kind == T_BCAST       ? 8 * LONG
+                           : kind == T_ALLREDUCE ? SHARE * (size_t)t_size
+                                                 : LONG / (size_t)t_size);
         if (kind == T_ALLTOALLV) { /* ranks do not know each other's counts */
             shape.spec = "fp32";
             run_as(comm, &shape, "auto", "pairwise", "fp32");

@@ -407,10 +407,10 @@ START_TEST(bytes_are_those_of_the_algorithm)
         if (c > 0 && strcmp(sent[_i].algorithm, "node") == 0) {
             continue; /* values as they are */
         }
-        ck_assert_int_eq(tw_facts_predict(&facts, sent[_i].operation, 1e6, codec->spec,
+        ck_assert_int_eq(tw_facts_predict(&facts, sent[_i].operation, 1048576.0, codec->spec,
                                           codec->dtype, sent[_i].algorithm, &one),
                          TW_OK);
-        NEAR(one.bytes_sent, sent[_i].vectors * 1e6 * codec->bytes);
+        NEAR(one.bytes_sent, sent[_i].vectors * 1048576.0 * codec->bytes);
     }
 }
 END_TEST

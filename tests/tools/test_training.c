@@ -134,12 +134,13 @@ static const struct by_hand {
      "allreduce:2:- reduce:310:- wait2100 wait900 wait310 wait2 0.003 allgather:6:- wait6 "
      "bcast:310:- bcast:900:weight bcast:2100:weight"},
     {WITH_OWNERS("owners = \"sharded\"; norms = true;"), "data", 3, 0,
-     "0.0006666666667 wait128 wait320 0.01333333333 allgather:402:- wait402 0.006666666667 wait704 "
-     "0.002666666667 wait64 0.001333333333 0.005333333333 reduce_scatter:100:grad 0 "
+     "0.0006666666667 wait310 wait900 0.01333333333 allgather:402:- wait402 0.006666666667 "
+     "wait2000 "
+     "0.002666666667 wait100 0.001333333333 0.005333333333 reduce_scatter:100:grad 0 "
      "reduce_scatter:2000:grad allgather:400:- wait400 0.01333333333 0.02666666667 "
      "reduce_scatter:900:grad 0 allreduce:2:- reduce_scatter:310:- wait100 wait2000 wait900 "
-     "wait310 wait2 0.001102114804 allgather:8:- wait8 allgather:128:- allgather:320:weight "
-     "allgather:704:weight allgather:64:weight"},
+     "wait310 wait2 0.001102114804 allgather:8:- wait8 allgather:310:- allgather:900:weight "
+     "allgather:2000:weight allgather:100:weight"},
     {WITH_OWNERS("owners = \"root\"; blocks = true;"), "a", 2, 0,
      "0.001 wait300 wait900 0.02 allgather:402:- wait402 0.01 allgather:2400:act wait2400 wait4800 "
      "0.004 allgather:120:act wait120 0.002 0.004 reduce_scatter:240:back 0.004 wait240 0 "

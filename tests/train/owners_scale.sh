@@ -4,22 +4,20 @@
 # ranks of the recording and on others, each on a node of its own: root and sharded, by what the weights travelled in
 # and by --weights, with AWP, blocks and split layers.
 #
-# Both count the busiest rank, at the root rank 0 or one of the others. As in schemes_scale.sh the library is led to the
-# algorithms that thinwire scale takes on a slow network: two passes on 4 ranks, and a chain for all but small vectors.
-# Shares are whole lines of 64 values here; with mlp, whole rows. What remains is less than 0.2 %.
+# Both count the busiest rank, at the root rank 0 or one of the others. Shares are whole lines of 64 values here; with
+# mlp, whole rows. What remains is less than 0.2 %.
 # shellcheck disable=SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/train/common.bash"
 limit=${TW_TIME_LIMIT:-120}
 json_query=$top_builddir/tests/tools/json_query
-export THINWIRE_NODE_RANKS=1 THINWIRE_CHAIN_MIN=3k
+export THINWIRE_NODE_RANKS=1
 
 # record RANKS MODEL HOW ARG...: a run by --update HOW; leaves $scratch/job.cfg, and prints bytes of a step.
 record() {
-    local n=$1 model=$2 how=$3 direct=64k
+    local n=$1 model=$2 how=$3
     shift 3
-    [ "$n" -eq 2 ] || direct=0
     rm -f "$scratch/job.cfg"
-    THINWIRE_DIRECT_MAX=$direct train "$n" --model "$model" --data digits:train=240 --batch 16 --steps 4 --update "$how" "$@" \
+    train "$n" --model "$model" --data digits:train=240 --batch 16 --steps 4 --update "$how" "$@" \
         --record "$scratch/job.cfg" --json "$scratch/run.json" >&2 && value bytes_sent_per_step "$scratch/run.json"
 }
 
@@ -85,7 +83,7 @@ adaptive() {
 # resnet-20: layers of a block travel together, norms of 12 groups in each step: 2 x 8 x 12 bytes with those of biases.
 blocks() {
     local counted
-    counted=$(THINWIRE_DIRECT_MAX=64k train 2 --model resnet-20 --data random:32x32x3,10,n=64,test=10 --batch 8 --steps 3 --update sharded \
+    counted=$(train 2 --model resnet-20 --data random:32x32x3,10,n=64,test=10 --batch 8 --steps 3 --update sharded \
         --bn global --codec weight=awp:group=block,first=16 --record "$scratch/job.cfg" --json "$scratch/run.json" >&2 &&
         value bytes_sent_per_step "$scratch/run.json") || return 1
     grep -x '  blocks = true;' "$scratch/job.cfg" && near blocks "$(predicted "$scratch/job.cfg" 2 --codec fp32)" "$counted" &&

@@ -4,10 +4,7 @@
 # of codec, each rank on a node of its own. The layers are written by hand, from thinwire-train --describe.
 #
 # Both count the busiest rank; in scheme b, whose broadcasts and reductions have each rank as root in turn, a mean one.
-# Two things are kept out: the library sums up to THINWIRE_DIRECT_MAX bytes directly, thinwire scale takes what is the
-# fastest on its network, so both are led to two passes here, by slow links, on more than 2 ranks; and shares of a vector are whole blocks of a codec, so
-# with blocks of 4096 values the busiest of 4 ranks sends up to 5 % more than 1/4 of these small tensors, which is why
-# tree8 has small blocks. What remains are numbers of values that the ranks do not divide: less than 0.05 %.
+# What remains are numbers of values that the ranks do not divide: less than 0.05 %.
 # shellcheck disable=SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/train/common.bash"
 limit=${TW_TIME_LIMIT:-120}
@@ -50,7 +47,7 @@ predict() {
 
 # sent MODEL RANKS SCHEME CODEC: bytes of a step in a run.
 sent() {
-    THINWIRE_NODE_RANKS=1 THINWIRE_DIRECT_MAX=0 train "$2" --model "$1" --data digits:train=240 --batch 16 --steps 3 --scheme "$3" \
+    THINWIRE_NODE_RANKS=1 train "$2" --model "$1" --data digits:train=240 --batch 16 --steps 3 --scheme "$3" \
         --codec "$4" --json "$scratch/run.json" >&2 && value bytes_sent_per_step "$scratch/run.json"
 }
 

@@ -10,9 +10,6 @@
 #include "runtime/transport/coll/node.h"
 #include "runtime/transport/coll/traffic.h"
 
-/* Bytes of codes: of several messages at once each is longer than what it costs. */
-#define TW_BUNDLE_MOST ((size_t)8 << 10)
-
 const tw_algorithm_row_t *tw_collective_row(const tw_collective_t *collective, const char *name)
 {
     for (int i = 0; name != NULL && collective->rows[i] != NULL; i++) {

@@ -38,11 +38,6 @@
 #include "runtime/transport/shm/layout.h"
 
 #define TW_STAGES_MAX 5 /* stages with messages or flags */
-#define TW_WINDOW_MAX 8
-
-/* Limit on the bytes of elements and codes of all lanes of an operation, per direction; with many
- * ranks fragments become smaller than THINWIRE_CHUNK. */
-#define TW_LANE_BUDGET ((size_t)32 << 20)
 
 /* Length of fragments in device memory, relative to host memory. The cost of a fragment's launches,
  * copies and events does not depend on its length: 70 us between two ranks that share an H100,

@@ -4,9 +4,8 @@
  * carriers of a node.
  *
  * With N nodes, K ranks of each are carriers: those with the numbers 0 .. K-1 of their node. K is
- * the size of the smallest node, or less if blocks are too large for a slot, or if shares would be
- * shorter than TW_SHARE_LEAST, of which messages cost more than they carry. The vector is cut into
- * K x N equal shares of whole blocks. Share k N + j is carried by number k of every node and owned
+ * tw_policy_carriers(), or less if blocks are too large for a slot. The vector is cut into K x N
+ * equal shares of whole blocks. Share k N + j is carried by number k of every node and owned
  * by number k of node j. Rounds cycle through the owners: round c has fragment c / N of the shares
  * that node c % N owns.
  *
@@ -30,18 +29,15 @@
 
 enum { TW_INPUTS = 1, TW_SUMS = 2 }; /* phases of a ticket */
 
-#define TW_SHARE_LEAST ((size_t)4 << 10) /* bytes of codes */
-
 /* Ranks of each node that exchange with other nodes; 0: the codec's blocks are too large. */
 static int tw_hierarchical_carriers(const tw_collective_call_t *call)
 {
     const tw_nodes_t *nodes = call->comm->nodes;
     const size_t      fit =
         tw_node_slot_bytes(nodes->most) / (call->codec->block * call->codec->element);
-    const size_t least = call->encoded / ((size_t)nodes->count * TW_SHARE_LEAST);
-    const size_t pays = least > 1 ? least : 1, most = fit < pays ? fit : pays;
+    const int pays = tw_policy_carriers(call->encoded, nodes->count, nodes->least);
 
-    return most < (size_t)nodes->least ? (int)most : nodes->least;
+    return fit < (size_t)pays ? (int)fit : pays;
 }
 
 /* ---- where things are ------------------------------------------------------------------------ */
