@@ -17,7 +17,7 @@ typedef struct builder {
     workload_t       *work;
     size_t            item_room, exchange_room;
     int               failed; /* out of memory */
-    int               ranks, lossy;
+    int               ranks, nodes, lossy;
     double            rows;   /* examples of the busiest rank                             */
     double            rate;   /* of its trunk: by the seconds of the measurement          */
     double            all;    /* examples of all ranks                                    */

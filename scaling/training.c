@@ -14,6 +14,7 @@
 
 #include <thinwire/codec.h>
 
+#include "runtime/policy/policy.h"
 #include "scaling/builder.h"
 #include "scaling/owners.h"
 #include "scaling/training.h"
@@ -35,13 +36,21 @@ typedef struct buckets {
 
 /* ---- gradients of what every rank has ------------------------------------------------------ */
 
-/* Values of 4 bytes: counts of doubles, two each. */
+/* Values of 4 bytes: counts of doubles, two each. On many nodes by owners of shares. */
 static void statistics(builder_t *b, const training_layer_t *layer, double more)
 {
-    if (layer->channels > 0.0 && b->ranks > 1) {
-        builder_call(b, builder_exchange(b, TW_OPERATION_ALLGATHER,
-                                         2.0 * (2.0 * layer->channels + more), "", "statistics"));
+    const double values  = 2.0 * (2.0 * layer->channels + more),
+                 of_node = ceil((double)b->ranks / b->nodes);
+
+    if (layer->channels <= 0.0 || b->ranks == 1) {
+        return;
     }
+    if (!tw_policy_in_shares(&tw_policy_defaults, (size_t)(4.0 * values * of_node), b->nodes)) {
+        builder_call(b, builder_exchange(b, TW_OPERATION_ALLGATHER, values, "", "statistics"));
+        return;
+    }
+    builder_call(b, builder_exchange(b, TW_OPERATION_ALLTOALL, values / b->ranks, "", "shares"));
+    builder_call(b, builder_exchange(b, TW_OPERATION_ALLGATHER, values / b->ranks, "", "merged"));
 }
 
 static void start_gradients(builder_t *b, double count, int coded)
@@ -375,13 +384,14 @@ static void put_step(builder_t *b, const scheme_t *scheme, size_t from)
     owners_send(b);
 }
 
-int training_step(const workload_t *of, const scheme_t *scheme, int ranks, double batch, int lossy,
-                  workload_t *work, tw_problem_t *problem)
+int training_step(const workload_t *of, const scheme_t *scheme, int ranks, int nodes, double batch,
+                  int lossy, workload_t *work, tw_problem_t *problem)
 {
     const training_t *t = &of->training;
     builder_t         b = {.t     = t,
                            .work  = work,
                            .ranks = ranks,
+                           .nodes = nodes,
                            .lossy = lossy,
                            .rows  = ceil(ceil(batch) / ranks),
                            .all   = ceil(batch),

@@ -245,7 +245,7 @@ const char *tw_policy_usual(tw_operation_t operation, size_t encoded, bool as_th
     if (nodes == 1 && ranks > 1 && as_they_are) {
         return "node";
     }
-    if (of_nodes && operation != TW_OPERATION_ALLTOALL) {
+    if (of_nodes && (operation != TW_OPERATION_ALLTOALL || encoded <= TW_PAIR_MOST)) {
         return "hierarchical";
     }
     switch (operation) {

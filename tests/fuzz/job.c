@@ -80,8 +80,8 @@ static void divide(const workload_t *work)
 
             fuzz_check(scheme_parse(&scheme, texts[s], strlen(texts[s]), &problem) == 0,
                        "there is the scheme");
-            if (training_step(work, &scheme, ranks, work->training.batch, s % 2, &step, &problem) !=
-                0) {
+            if (training_step(work, &scheme, ranks, ranks, work->training.batch, s % 2, &step,
+                              &problem) != 0) {
                 fuzz_check(step.item == NULL && step.exchange == NULL, "nothing is left");
                 check_refusal(problem.text);
                 continue;

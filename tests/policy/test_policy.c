@@ -83,6 +83,15 @@ START_TEST(many_ranks_go_through_the_grid)
 }
 END_TEST
 
+START_TEST(defaults_are_those_of_the_settings)
+{
+    tw_policy_config_t config;
+
+    ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
+    ck_assert_mem_eq(&config, &tw_policy_defaults, sizeof(config));
+}
+END_TEST
+
 /* Among few nodes, and of few bytes, all to all is one step; more nodes may send less. */
 START_TEST(shares_where_many_nodes_send_much)
 {
@@ -217,6 +226,7 @@ int main(void)
     Suite *suite = suite_create("policy");
     TCase *tcase = test_case(suite, "algorithms");
 
+    tcase_add_test(tcase, defaults_are_those_of_the_settings);
     tcase_add_test(tcase, two_ranks_go_direct);
     tcase_add_test(tcase, more_ranks_go_direct_while_small);
     tcase_add_test(tcase, many_ranks_go_through_the_grid);

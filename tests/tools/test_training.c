@@ -289,7 +289,7 @@ START_TEST(layers_that_cannot_be_split)
 
         for (int ranks = 1; ranks < 3; ranks++) {
             problem.set = 0;
-            ck_assert(training_step(&of, &scheme, ranks, 8.0, 0, &step, &problem) != 0);
+            ck_assert(training_step(&of, &scheme, ranks, ranks, 8.0, 0, &step, &problem) != 0);
             ck_assert_msg(strstr(problem.text, "'x' has no dense layers at its end") != NULL, "%s",
                           problem.text);
             ck_assert(step.item == NULL && step.exchange == NULL);

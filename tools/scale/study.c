@@ -20,8 +20,9 @@
 /* ---- one step ------------------------------------------------------------------------------ */
 
 /* The step of a job on so many ranks, in *made if it is of layers; NULL: the problem set. */
-static const workload_t *step_of(const study_t *study, const scheme_t *scheme, int ranks, int lossy,
-                                 workload_t *made, tw_problem_t *problem)
+static const workload_t *step_of(const study_t *study, const scheme_t *scheme,
+                                 const tw_facts_t *facts, int lossy, workload_t *made,
+                                 tw_problem_t *problem)
 {
     const workload_t *work  = &study->work;
     const double      batch = work->training.batch;
@@ -29,9 +30,9 @@ static const workload_t *step_of(const study_t *study, const scheme_t *scheme, i
     if (work->training.layers == 0) {
         return work;
     }
-    return training_step(work, scheme, ranks,
-                         study->weak ? ceil(batch / work->ranks) * ranks : batch, lossy, made,
-                         problem) == 0
+    return training_step(work, scheme, facts->ranks, facts->nodes,
+                         study->weak ? ceil(batch / work->ranks) * facts->ranks : batch, lossy,
+                         made, problem) == 0
                ? made
                : NULL;
 }
@@ -51,7 +52,7 @@ static int time_of(const study_t *study, const network_t *network, const tw_fact
                                         .only_gradients = codec != NULL && codec->feedback,
                                         .share = study->weak ? 1.0 : (double)study->work.ranks / facts->ranks};
     workload_t              made     = {.ranks = 0};
-    const workload_t       *step     = step_of(study, &variant->scheme, facts->ranks,
+    const workload_t       *step     = step_of(study, &variant->scheme, facts,
                                                codec != NULL && codec->max_error > 0.0, &made, problem);
     const int               simulate = study->simulate && network != NULL && facts->ranks > 1;
     const int               status   = step == NULL ? -1
