@@ -14,6 +14,7 @@
 
 #include <thinwire/codec.h>
 
+#include "runtime/policy/model.h"
 #include "runtime/policy/policy.h"
 #include "scaling/builder.h"
 #include "scaling/owners.h"
@@ -45,7 +46,7 @@ static void statistics(builder_t *b, const training_layer_t *layer, double more)
     if (layer->channels <= 0.0 || b->ranks == 1) {
         return;
     }
-    if (!tw_policy_in_shares(&tw_policy_defaults, (size_t)(4.0 * values * of_node), b->nodes)) {
+    if (!tw_policy_in_shares(TW_MESSAGE_COST, (size_t)(4.0 * values * of_node), b->nodes)) {
         builder_call(b, builder_exchange(b, TW_OPERATION_ALLGATHER, values, "", "statistics"));
         return;
     }

@@ -53,6 +53,9 @@
 #define TW_CHAIN_LEAST (TW_FRAGMENT / 16)
 #define TW_CHUNK       ((size_t)256 << 10)
 
+/* The default of THINWIRE_MESSAGE_COST: bytes that a link carries in the time of a message. */
+#define TW_MESSAGE_COST ((size_t)2 << 10)
+
 /* Most bytes of codes of an alltoall's block that travels with those of other ranks between two
  * nodes: longer ones cost more to pack than the message that is saved. */
 #define TW_PAIR_MOST ((size_t)1 << 10)

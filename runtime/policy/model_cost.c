@@ -318,7 +318,7 @@ static void tw_handing(const tw_model_query_t *q, int units, double local, bool 
     cost->codec     = q->count / local * tw_slower(q->codec);
     cost->drain     = chain && units > 2 ? units - 2.0 : 0.0;
     if (chain) { /* as the collective chooses it with the default of THINWIRE_MESSAGE_COST */
-        cost->fragment = tw_policy_chain_fragment((size_t)2 << 10, (size_t)tw_encoded(q), units);
+        cost->fragment = tw_policy_chain_fragment(TW_MESSAGE_COST, (size_t)tw_encoded(q), units);
     }
     tw_root_leaves(q, cost);
     tw_rooted(q, cost, units, 1.0, cost->sent, (chain ? units > 2 : tw_handed_on(units)) / local);

@@ -68,18 +68,6 @@ static double tw_policy_cost(const tw_policy_config_t *config, int steps, int me
     return ((double)steps * TW_STEP_MESSAGES + messages) * (double)config->message_cost + bytes;
 }
 
-static double tw_policy_direct_cost(const tw_policy_config_t *config, double v, int ranks)
-{
-    return tw_policy_cost(config, 1, ranks - 1, (ranks - 1) * v);
-}
-
-static double tw_policy_two_pass_cost(const tw_policy_config_t *config, double v, int ranks)
-{
-    const double p = ranks;
-
-    return tw_policy_cost(config, 2, 2 * (ranks - 1), 2 * (p - 1) / p * v);
-}
-
 /* Does the grid cost less than direct, and less than two_pass? */
 TW_IN_FPMODE static bool tw_policy_grid_pays(const tw_policy_config_t *config, size_t encoded,
                                              int ranks)
@@ -89,15 +77,8 @@ TW_IN_FPMODE static bool tw_policy_grid_pays(const tw_policy_config_t *config, s
     const double    share = 3.0 - 1.0 / grid.columns - 1.0 / grid.rows - 1.0 / p;
     const double    cost  = tw_policy_cost(config, 4, 2 * tw_grid_messages(ranks), share * v);
 
-    return cost < tw_policy_direct_cost(config, v, ranks) &&
-           cost < tw_policy_two_pass_cost(config, v, ranks);
-}
-
-TW_IN_FPMODE static bool tw_policy_shares_pay(const tw_policy_config_t *config, size_t bytes,
-                                              int nodes)
-{
-    return tw_policy_two_pass_cost(config, (double)bytes, nodes) <
-           tw_policy_direct_cost(config, (double)bytes, nodes);
+    return cost < tw_policy_cost(config, 1, ranks - 1, (p - 1) * v) &&
+           cost < tw_policy_cost(config, 2, 2 * (ranks - 1), 2 * (p - 1) / p * v);
 }
 
 const char *tw_policy_name(tw_operation_t operation, int number)
@@ -136,15 +117,6 @@ bool tw_policy_grid(const tw_policy_config_t *config, size_t encoded, int ranks)
 
     tw_fpmode_leave(mode);
     return pays;
-}
-
-bool tw_policy_in_shares(const tw_policy_config_t *config, size_t bytes, int nodes)
-{
-    const tw_fpmode_t mode = tw_fpmode_enter();
-    const bool        pay  = tw_policy_shares_pay(config, bytes, nodes);
-
-    tw_fpmode_leave(mode);
-    return pay;
 }
 
 bool tw_policy_chain(const tw_policy_config_t *config, size_t encoded, int ranks)
@@ -223,7 +195,7 @@ bool tw_policy_alltoall_grid(const tw_policy_config_t *config, size_t encoded, i
 /* ---- a call that names nothing --------------------------------------------------------------- */
 
 const tw_policy_config_t tw_policy_defaults = {
-    .direct_max = (size_t)8 << 10, .chain_min = (size_t)64 << 10, .message_cost = (size_t)2 << 10};
+    .direct_max = (size_t)8 << 10, .chain_min = (size_t)64 << 10, .message_cost = TW_MESSAGE_COST};
 
 static const char *tw_usual_reduction(size_t encoded, int ranks)
 {

@@ -48,8 +48,14 @@ bool tw_policy_two_pass(const tw_policy_config_t *config, size_t encoded, int ra
 bool tw_policy_grid(const tw_policy_config_t *config, size_t encoded, int ranks);
 
 /* Of vectors from every rank to every rank, to be merged, `bytes` from each node: do shares, merged
- * by their owners, cost less than direct, as two_pass and direct of nodes are counted above? */
-bool tw_policy_in_shares(const tw_policy_config_t *config, size_t bytes, int nodes);
+ * by their owners, cost less than direct, as two_pass and direct of N nodes are counted above? From
+ * m (N + 7) N / ((N - 1) (N - 2)) bytes on. */
+static inline bool tw_policy_in_shares(size_t message_cost, size_t bytes, int nodes)
+{
+    const size_t n = (size_t)nodes;
+
+    return nodes > 2 && bytes > message_cost * ((n + 7) * n) / ((n - 1) * (n - 2));
+}
 
 /* Of a broadcast: a tree of P ranks takes the time of ceil(log2 P) vectors, a chain that of one
  * vector, P - 2 fragments and P - 1 latencies. */

@@ -95,25 +95,22 @@ END_TEST
 /* Among few nodes, and of few bytes, all to all is one step; more nodes may send less. */
 START_TEST(shares_where_many_nodes_send_much)
 {
-    tw_policy_config_t config;
-    size_t             least = SIZE_MAX;
+    size_t least = SIZE_MAX;
 
-    ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
-    ck_assert(!tw_policy_in_shares(&config, SIZE_MAX / 4, 1));
-    ck_assert(!tw_policy_in_shares(&config, SIZE_MAX / 4, 2));
+    ck_assert(!tw_policy_in_shares(TW_MESSAGE_COST, SIZE_MAX / 4, 1));
+    ck_assert(!tw_policy_in_shares(TW_MESSAGE_COST, SIZE_MAX / 4, 2));
     for (int nodes = 3; nodes < 2000; nodes *= 2) {
         /* (8 + N-1) M < (N-1) (1 - 2/N) V: a step and N-1 messages more, for all but 2/N of V */
         const double others = nodes - 1;
         const size_t bytes =
-            (size_t)((8 + others) * (double)config.message_cost / (others * (1 - 2.0 / nodes)));
+            (size_t)((8 + others) * TW_MESSAGE_COST / (others * (1 - 2.0 / nodes)));
 
-        ck_assert(!tw_policy_in_shares(&config, bytes - 1, nodes));
-        ck_assert(tw_policy_in_shares(&config, bytes + 2, nodes));
+        ck_assert(!tw_policy_in_shares(TW_MESSAGE_COST, bytes - 1, nodes));
+        ck_assert(tw_policy_in_shares(TW_MESSAGE_COST, bytes + 2, nodes));
         ck_assert_uint_lt(bytes, least);
         least = bytes;
     }
-    config.message_cost = 0;
-    ck_assert(tw_policy_in_shares(&config, 1, 3));
+    ck_assert(tw_policy_in_shares(0, 1, 3));
 }
 END_TEST
 

@@ -37,7 +37,8 @@ bool tw_comm_in_shares(const tw_comm_t *comm, size_t bytes)
 {
     const tw_nodes_t *nodes = comm->nodes;
 
-    return tw_policy_in_shares(&comm->policy, bytes * (size_t)nodes->most, nodes->count);
+    return tw_policy_in_shares(comm->policy.message_cost, bytes * (size_t)nodes->most,
+                               nodes->count);
 }
 
 tw_status_t tw_comm_groups(const tw_comm_t *comm, int group, int *position)
