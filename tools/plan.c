@@ -44,14 +44,13 @@ static double link_rate(const plan_t *plan)
     return plan->machine.network.rate * 1e9 / 8.0 * plan->machine.network.usable;
 }
 
-/* Of a step, those bytes that each rank sends of a sum or of examples for all: they cross the
- * network once for every node. */
+/* Of a step, those bytes that a node sends of a sum or of examples for all, which cross the network
+ * once for every node; on one node a rank. */
 static double sent_share(const plan_t *plan)
 {
-    const double local = plan->per_node < plan->ranks ? plan->per_node : plan->ranks;
-    const double nodes = ceil(plan->ranks / local);
+    const double units = plan_nodes(plan) > 1 ? plan_nodes(plan) : plan->ranks;
 
-    return nodes > 1.0 ? (nodes - 1.0) / nodes / local : (plan->ranks - 1.0) / plan->ranks;
+    return (units - 1.0) / units;
 }
 
 /* Footnote 4 of S4: what a rank computes of an example by its units, and the time of the example's
@@ -110,9 +109,10 @@ static void print_layers(const plan_t *plan, report_t *report)
     json_object_set_new(report->root, "layers", json_array());
     printf("Of one example on one of %d rank%s: the time in which the rank computes its share of a "
            "layer's units, and that\nin which it receives the layer's inputs. Of a step of %.0f "
-           "examples, in fp32: the bytes that a rank sends if the\nlayer is data parallel (its "
+           "examples, in fp32: the bytes that a %s sends if the\nlayer is data parallel (its "
            "gradients) and if it is split (its inputs and their gradients).\n",
-           plan->ranks, plan->ranks == 1 ? "" : "s", plan->batch);
+           plan->ranks, plan->ranks == 1 ? "" : "s", plan->batch,
+           plan_nodes(plan) > 1 ? "node" : "rank");
     table_header(layer_columns, LAYER_COLUMNS);
     for (size_t l = t->dense; l < t->layers; l++) {
         layer_row(plan, &t->layer[l], report);

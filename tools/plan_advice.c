@@ -230,13 +230,14 @@ static void print_best(const plan_t *plan)
         printf("\nOn one rank a step takes %s.\n", step);
     } else {
         printf("\nBest on %d ranks: scheme %s, gradients by %s%s%s.\nA step takes %s, of which a "
-               "rank waits %s for messages: %.3g times as fast as one rank. A rank sends %.3g "
+               "rank waits %s for messages: %.3g times as fast as one rank. A %s sends %.3g "
                "MB.\n",
                plan->ranks, plan->study.variant[best->scheme].scheme.text,
                spec_of(plan, best->grad),
                splits_layers(plan, best->scheme) ? ", activations by " : "",
                splits_layers(plan, best->scheme) ? spec_of(plan, best->act) : "", step, exposed,
-               seconds > 0.0 ? alone / seconds : 0.0, 1e-6 * best->time.bytes);
+               seconds > 0.0 ? alone / seconds : 0.0, plan_nodes(plan) > 1 ? "node" : "rank",
+               1e-6 * best->time.bytes);
     }
     printf("A rank keeps about %.3g GB.\n", 1e-9 * best->memory);
 }

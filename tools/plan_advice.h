@@ -27,6 +27,11 @@ typedef struct plan {
     plan_choice_t best;
 } plan_t;
 
+static inline int plan_nodes(const plan_t *plan)
+{
+    return (plan->ranks + plan->per_node - 1) / plan->per_node;
+}
+
 /** Find the best way. Needs all but best.
  * @return 0, or -1 with the problem set. */
 int plan_choose(plan_t *plan, tw_problem_t *problem);
