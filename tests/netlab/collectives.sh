@@ -79,7 +79,7 @@ one_hash() {
 }
 check "the same weights by every --update" one_hash
 
-# What 16 steps more bring onto the links is what thinwire scale says, and up to 3 % of headers.
+# What 16 steps more bring onto the links is what thinwire scale says of a node, and up to 3 % of headers.
 predicted() {
     local few said
     printf '%s\n' 'name = "lenet"; ranks = 1; training = { batch = 64; layers = (' \
@@ -89,7 +89,7 @@ predicted() {
     train --steps 4 --scheme group=2 && few=$bytes && train --steps 20 --scheme group=2 &&
         "$thinwire" scale "$scratch/lenet.cfg" --ranks 8 --ranks-per-node 2 --scheme group=2 --codec fp32 --json "$scratch/rows" || return 1
     said=$("$json_query" "$scratch/rows" rows.0.bytes)
-    within "$(awk -v sent=$((bytes - few)) -v said="$said" 'BEGIN { print sent / 16 / 8 / said }')" 1.0 1.03
+    within "$(awk -v sent=$((bytes - few)) -v said="$said" 'BEGIN { print sent / 16 / 4 / said }')" 1.0 1.03
 }
 check "bytes of a training by groups" predicted
 
