@@ -75,6 +75,7 @@ static drawn_job_t *draw_job(test_random_t *random, int blocking)
         strcpy(x->class, test_below(random, 2) ? "grad" : "");
         x->operation = (tw_operation_t)test_below(random, TW_OPERATIONS);
         x->count     = floor(drawn(random, 1.0, 1e6));
+        x->part      = 1.0;
         x->dtype     = test_below(random, 4) == 0 ? TW_F64 : TW_F32;
         x->plain     = test_below(random, 4) == 0 && x->dtype == TW_F32;
         x->scales    = test_below(random, 2);
