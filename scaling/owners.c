@@ -61,13 +61,10 @@ static void join_layer(const training_t *t, owners_t *o, size_t l)
     o->of[l] = o->groups - 1;
 }
 
-/* Of a group, what the rank has that owns most: the first, by tw_weights_owned(), for codecs of
- * short blocks. */
+/* Of a group, what the rank has that owns most, for codecs of short blocks. */
 static double most_of(const builder_t *b, double count)
 {
-    const double share = ceil(ceil(count / OWNERS_UNIT) / b->ranks) * OWNERS_UNIT;
-
-    return b->t->owners == TW_WEIGHTS_ROOT ? count : fmin(share, count);
+    return b->t->owners == TW_WEIGHTS_ROOT ? count : owners_share(count, OWNERS_UNIT, b->ranks);
 }
 
 static void add_exchanges(builder_t *b, size_t g)

@@ -6,10 +6,18 @@
 #ifndef SCALING_OWNERS_H
 #define SCALING_OWNERS_H
 
+#include <math.h>
+
 #include "scaling/builder.h"
 
 /* Elements that stay with one owner, as tw_weights_create() has it for codecs of short blocks. */
 #define OWNERS_UNIT 64
+
+/* Elements of `count` that the first owner has, who has most (tw_weights_owned()). */
+static inline double owners_share(double count, double unit, int ranks)
+{
+    return fmin(ceil(ceil(count / unit) / ranks) * unit, count);
+}
 
 /** Of the layers below `layers`: b->owners, if their weights have owners and there are several
  * ranks. */

@@ -71,7 +71,7 @@ static tw_status_t predict_shares(const exchange_t *x, const step_case_t *how,
         tw_facts_predict_shares(facts, x->operation, all, unit, spec, x->dtype, &found->prediction);
 
     if (x->operation == TW_OPERATION_ALLGATHER) {
-        found->count = fmin(all, ceil(ceil(all / (double)unit) / facts->ranks) * (double)unit);
+        found->count = owners_share(all, (double)unit, facts->ranks);
     }
     return status;
 }

@@ -6,7 +6,6 @@
 
 #include <thinwire/statistics.h>
 
-#include "runtime/base/fpmode.h"
 #include "runtime/scheduler/exchange.h"
 
 typedef struct tw_statistics_layer {

@@ -11,41 +11,47 @@
 
 #include <string.h>
 
+#include <thinwire/weights.h>
+
+#include "runtime/base/fpmode.h"
 #include "runtime/scheduler/statistics.h"
 
-/* First unit of a share; that of the rank behind the last: the end. */
-static size_t tw_share_first(const tw_statistics_t *s, int owner)
-{
-    const size_t ranks = (size_t)s->ranks, r = (size_t)owner;
-    const size_t each = s->units / ranks, more = s->units % ranks;
+typedef struct tw_share_walk {
+    size_t at, end;              /* units of the share that are left                    */
+    size_t layer, base, numbers; /* a layer, its first unit, and its first number       */
+    size_t first, channels;      /* the part of it in the share: its first unit in there */
+} tw_share_walk_t;
 
-    return each * r + (r < more ? r : more);
+static tw_share_walk_t tw_share_begin(const tw_statistics_t *s, int owner)
+{
+    tw_share_walk_t walk = {0};
+    const size_t    units =
+        tw_weights_owned(TW_WEIGHTS_SHARDED, s->units, 1, owner, s->ranks, &walk.at);
+
+    walk.end = walk.at + units;
+    return walk;
 }
 
-typedef struct tw_share_part {
-    size_t layer, first, channels;
-} tw_share_part_t;
-
-/* The part of a share that begins at its unit `at`, in the layer whose units begin at *base_p: that
- * of the part before, or 0 with part->layer 0. False: the share ends there. */
-static bool tw_share_next(const tw_statistics_t *s, int owner, size_t *at_p, size_t *base_p,
-                          tw_share_part_t *part)
+/* The next part; false: the share ends. */
+static bool tw_share_next(const tw_statistics_t *s, tw_share_walk_t *walk)
 {
-    const size_t end = tw_share_first(s, owner + 1);
-    size_t       units, first, left;
+    const tw_statistics_layer_t *layer = &s->layer[walk->layer];
+    size_t                       left, room;
 
-    if (*at_p >= end) {
+    if (walk->at >= walk->end) {
         return false;
     }
-    for (; units = tw_layer_units(&s->layer[part->layer]), *base_p + units <= *at_p;
-         part->layer++) {
-        *base_p += units;
+    while (walk->base + tw_layer_units(layer) <= walk->at) {
+        walk->base += tw_layer_units(layer);
+        walk->numbers += tw_layer_numbers(s, layer->channels);
+        layer = &s->layer[++walk->layer];
     }
-    first          = *at_p - *base_p;
-    left           = units - first < end - *at_p ? units - first : end - *at_p;
-    part->first    = first;
-    part->channels = s->layer[part->layer].channels > 0 ? left : 0;
-    *at_p += left;
+    walk->first    = walk->at - walk->base;
+    room           = tw_layer_units(layer) - walk->first;
+    left           = walk->end - walk->at;
+    left           = left < room ? left : room;
+    walk->channels = layer->channels > 0 ? left : 0;
+    walk->at += left;
     return true;
 }
 
@@ -55,44 +61,33 @@ static size_t tw_share_move(double *block, double *flat, size_t n, bool back)
     return n;
 }
 
-/* Copy a share from this rank's numbers to a block, or back; NULL: only count. @return numbers. */
+/* Copy a share from this rank's numbers to a block, or back. @return numbers. */
 static size_t tw_share_copy(const tw_statistics_t *s, int owner, double *block, bool back)
 {
-    size_t          at = tw_share_first(s, owner), base = 0, numbers = 0, done = 0;
-    tw_share_part_t part = {0, 0, 0};
+    const size_t    heads = s->sums ? 0 : 1;
+    double         *to    = block;
+    tw_share_walk_t walk  = tw_share_begin(s, owner);
 
-    for (size_t layer = 0; tw_share_next(s, owner, &at, &base, &part);) {
-        const size_t heads = s->sums ? 0 : 1;
+    while (tw_share_next(s, &walk)) {
+        double *head = s->mine + walk.numbers, *from = head + heads + walk.first;
 
-        for (; layer < part.layer; layer++) {
-            done += tw_layer_numbers(s, s->layer[layer].channels);
-        }
-        if (block != NULL) {
-            double      *from = s->mine + done, *to = block + numbers;
-            const size_t all = s->layer[layer].channels;
-
-            to += tw_share_move(to, from, heads, back);
-            from += heads + part.first;
-            to += tw_share_move(to, from, part.channels, back);
-            tw_share_move(to, from + all, part.channels, back);
-        }
-        numbers += tw_layer_numbers(s, part.channels);
+        to += tw_share_move(to, head, heads, back);
+        to += tw_share_move(to, from, walk.channels, back);
+        to += tw_share_move(to, from + s->layer[walk.layer].channels, walk.channels, back);
     }
-    return numbers;
+    return (size_t)(to - block);
 }
 
 /* This rank's share of all ranks, merged. */
 static void tw_share_merge(const tw_statistics_t *s, double *into, const double *all, size_t stride)
 {
     const tw_fpmode_t mode = tw_fpmode_enter();
-    const int         rank = tw_comm_rank(s->comm);
-    size_t            at = tw_share_first(s, rank), base = 0;
-    tw_share_part_t   part = {0, 0, 0};
+    tw_share_walk_t   walk = tw_share_begin(s, tw_comm_rank(s->comm));
 
-    while (tw_share_next(s, rank, &at, &base, &part)) {
-        tw_statistics_merge(s, into, part.channels, all, stride);
-        into += tw_layer_numbers(s, part.channels);
-        all += tw_layer_numbers(s, part.channels);
+    while (tw_share_next(s, &walk)) {
+        tw_statistics_merge(s, into, walk.channels, all, stride);
+        into += tw_layer_numbers(s, walk.channels);
+        all += tw_layer_numbers(s, walk.channels);
     }
     tw_fpmode_leave(mode);
 }
@@ -121,7 +116,8 @@ static double *tw_shares_fill(tw_statistics_t *s)
     return block;
 }
 
-/* Of a share, at most; a plan's buffer for longer ones would not be used. */
+/* Bytes of a message: a share's, the same in all exchanges of the object, so that the buffers of
+ * the alltoallv, whose counts are of any size, are no larger. */
 static size_t tw_shares_fragment(const tw_statistics_t *s)
 {
     const size_t each = tw_statistics_most(&s->config) / (size_t)s->ranks * sizeof(double);

@@ -225,30 +225,33 @@ static void tw_pair_finish(tw_request_t *op, tw_lane_t *lane)
     tw_lane_done(op, lane);
 }
 
-static tw_status_t tw_pair_step(tw_request_t *op, tw_lane_t *lane)
+/* The short blocks, in the first round. */
+static tw_status_t tw_pair_step_short(tw_request_t *op, tw_lane_t *lane)
 {
     switch (lane->stage) {
-    case 0:
-        return tw_alltoall_exchange(op, lane, 3, tw_pair_is_short);
     case 1:
-        if (lane->round == 0) {
-            tw_pair_encode(op, lane);
-        }
+        tw_pair_encode(op, lane);
         return TW_OK;
     case 2:
-        return lane->round == 0 ? tw_pair_exchange(op, lane) : TW_OK;
+        return tw_pair_exchange(op, lane);
     case 3:
-        if (lane->round == 0) {
-            tw_lane_raise(op, lane, TW_ARRIVED);
-        }
+        tw_lane_raise(op, lane, TW_ARRIVED);
         return TW_OK;
     default:
-        tw_alltoall_decode(op, lane, tw_pair_is_short);
-        if (lane->round == 0) {
-            tw_pair_finish(op, lane);
-        }
+        tw_pair_finish(op, lane);
         return TW_OK;
     }
+}
+
+static tw_status_t tw_pair_step(tw_request_t *op, tw_lane_t *lane)
+{
+    if (lane->stage == 0) {
+        return tw_alltoall_exchange(op, lane, 3, tw_pair_is_short);
+    }
+    if (lane->stage == 4) {
+        tw_alltoall_decode(op, lane, tw_pair_is_short);
+    }
+    return lane->round == 0 ? tw_pair_step_short(op, lane) : TW_OK;
 }
 
 static bool tw_pair_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
