@@ -51,18 +51,20 @@ static tw_tensor_t *tensor_of(net_t *net, tw_tensor_t *image, int index)
 static int build_layer(net_t *net, built_t *b, tw_tensor_t *image, layer_t *layer, int gradients)
 {
     const tw_network_layer_t *l      = &layer->l;
-    tw_tensor_t              *x      = tensor_of(net, image, l->input[0]);
+    const size_t              inputs = tw_layer_inputs(l);
+    tw_tensor_t              *x[TW_LAYER_INPUTS];
     tw_op_params_t            params = {.w = NULL};
 
+    for (size_t i = 0; i < inputs; i++) {
+        x[i] = tensor_of(net, image, l->input[i]);
+    }
     lend(b, &layer->w);
     lend(b, &layer->b);
     params.w  = layer->w.on;
     params.b  = layer->b.count > 0 ? layer->b.on : NULL;
     params.gw = gradients ? layer->w.gradient : NULL;
     params.gb = gradients && layer->b.count > 0 ? layer->b.gradient : NULL;
-    return tw_graph_layer(b->graph, l, params, x,
-                          l->kind == TW_ADD ? tensor_of(net, image, l->input[1]) : NULL,
-                          &layer->tensor, &layer->op, &b->problem);
+    return tw_graph_layer(b->graph, l, params, x, inputs, &layer->tensor, &layer->op, &b->problem);
 }
 
 void net_build(net_t *net, built_t *b, const tw_compute_kernels_t *kernels, int threads,

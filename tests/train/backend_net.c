@@ -62,9 +62,11 @@ static tw_network_layer_t *next(net_t *net, tw_layer_kind_t kind, int from)
 
     ck_assert_uint_lt(net->layers, LAYERS_MAX);
     (void)snprintf(l->name, sizeof(l->name), "%s%zu", tw_kind_name(kind), net->layers);
-    l->kind      = kind;
-    l->input[0]  = from;
-    l->input[1]  = -2;
+    l->kind     = kind;
+    l->input[0] = from;
+    for (size_t i = 1; i < TW_LAYER_INPUTS; i++) {
+        l->input[i] = -2;
+    }
     l->in        = net_shape_of(net, from);
     l->out       = l->in;
     l->stride[0] = l->stride[1] = 1;

@@ -21,7 +21,9 @@ static void set_layer(tw_network_t *net, char letter, double number)
     layer->in = net->layers == 0 ? net->input : layer[-1].out;
     snprintf(layer->name, sizeof(layer->name), "%c%zu", letter, net->layers);
     layer->input[0] = (int)net->layers - 1;
-    layer->input[1] = -2;
+    for (size_t i = 1; i < TW_LAYER_INPUTS; i++) {
+        layer->input[i] = -2;
+    }
     layer->w_rate = layer->b_rate = 1.0f;
     net->layers++;
     if (letter == 'd') {

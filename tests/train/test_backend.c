@@ -315,13 +315,13 @@ START_TEST(wrong_shapes_are_refused)
     ck_assert_int_eq(tw_graph_create(backend, 1, &graph, &problem[0]), 0);
     ck_assert_int_eq(tw_graph_input(graph, (tw_shape_t){3, 4, 4}, &x, &plain, &problem[0]), 0);
     ck_assert_int_eq(
-        tw_graph_layer(graph, l, (tw_op_params_t){.w = w}, x, NULL, &y, &op, &problem[0]), -1);
+        tw_graph_layer(graph, l, (tw_op_params_t){.w = w}, &x, 1, &y, &op, &problem[0]), -1);
     ck_assert_str_eq(problem[0].text, "layer conv0 takes 2 x 4 x 4, not 3 x 4 x 4");
     l->in = l->out = (tw_shape_t){3, 4, 4};
     l->kind        = TW_LRN;
     l->lrn_size    = 4;
     ck_assert_int_eq(
-        tw_graph_layer(graph, l, (tw_op_params_t){.w = NULL}, x, NULL, &y, &op, &problem[1]), -1);
+        tw_graph_layer(graph, l, (tw_op_params_t){.w = NULL}, &x, 1, &y, &op, &problem[1]), -1);
     ck_assert_str_eq(problem[1].text, "layer conv0: a window of 4 channels; it must be odd");
     ck_assert_int_eq(tw_graph_backward_begin(graph, &problem[2]), -1);
     tw_graph_destroy(graph);
@@ -355,7 +355,7 @@ START_TEST(layers_may_be_unsupported)
     ck_assert_int_eq(tw_graph_create(backend, 1, &graph, &problem), 0);
     ck_assert_int_eq(tw_graph_input(graph, layer.in, &x, &plain, &problem), 0);
     ck_assert_int_eq(
-        tw_graph_layer(graph, &layer, (tw_op_params_t){.w = NULL}, x, NULL, &y, &op, &problem), -1);
+        tw_graph_layer(graph, &layer, (tw_op_params_t){.w = NULL}, &x, 1, &y, &op, &problem), -1);
     (void)snprintf(want, sizeof(want), "layer lrn7: lrn is unsupported by %s",
                    tw_backend_name(backend));
     ck_assert_str_eq(problem.text, want);
@@ -365,7 +365,7 @@ START_TEST(layers_may_be_unsupported)
     layer.out      = layer.in;
     layer.lrn_size = 17;
     ck_assert_int_eq(
-        tw_graph_layer(graph, &layer, (tw_op_params_t){.w = NULL}, x, NULL, &y, &op, &problem), -1);
+        tw_graph_layer(graph, &layer, (tw_op_params_t){.w = NULL}, &x, 1, &y, &op, &problem), -1);
     ck_assert_str_eq(problem.text, "layer lrn7: lrn is unsupported by cuDNN with more than 16 "
                                    "channels, a power below 0.01 or k below 1e-05");
 #endif

@@ -200,7 +200,7 @@ void tw_op_backward_params(tw_op_t *op)
 
 void tw_op_backward_data(tw_op_t *op)
 {
-    if (op->x[0]->wanted || (op->x[1] != NULL && op->x[1]->wanted)) {
+    if (tw_op_wanted(op)) {
         op->class->data(op);
     }
 }

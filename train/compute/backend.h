@@ -163,7 +163,7 @@ int  tw_graph_create(tw_backend_t *backend, size_t n, tw_graph_t **graph_p, tw_p
 void tw_graph_destroy(tw_graph_t *graph); /* NULL is allowed */
 
 /* Each adds one operation; all return 0, or -1 with the problem set. The layer is read during the
- * call only. x must be of the shape layer->in; *y_p is of layer->out. */
+ * call only. x[0] must be of the shape layer->in; *y_p is of layer->out. */
 
 /** The images. No gradient is computed by them.
  * @param [out] plain_p  [n][c][h][w], to be filled before each forward pass */
@@ -186,9 +186,9 @@ int tw_graph_input(tw_graph_t *graph, tw_shape_t shape, tw_tensor_t **y_p, float
  *   layer->drop), rate) by the unit's place in c, h, w order: no matter what rank, layout or
  *   device.
  * @param params  of a convolution; of batch normalisation w is gamma [c] and b beta [c]; else {0}
- * @param x2      of an addition, else NULL */
+ * @param x       the layer's inputs: an addition has two, x1 and x2, others one */
 int tw_graph_layer(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
-                   tw_tensor_t *x1, tw_tensor_t *x2, tw_tensor_t **y_p, tw_op_t **op_p,
+                   tw_tensor_t *const *x, size_t inputs, tw_tensor_t **y_p, tw_op_t **op_p,
                    tw_problem_t *problem);
 
 /** The end of the graph, or one end of several: x in the plain layout, and its gradient.

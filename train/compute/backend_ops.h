@@ -163,13 +163,14 @@ struct tw_op {
     const tw_op_class_t *class;
     tw_graph_t     *graph;
     tw_op_t        *next, *before; /* in the order of making                 */
-    tw_tensor_t    *x[2], *y;      /* x[1]: second of an addition, else NULL */
+    size_t          inputs;
+    tw_tensor_t    *x[TW_LAYER_INPUTS], *y;
     tw_activation_t activation;
-    int             masked;     /* the activation's derivative is applied by settling */
-    int             settled;    /* y's gradient is, in this pass                      */
-    int             maximum;    /* y is 0 where the units that it comes from are       */
-    int             passes[2];  /* the gradient by x[i] is that by y, unchanged       */
-    tw_handing_t    handing[2]; /* how it is then handed on */
+    int             masked;  /* the activation's derivative is applied by settling */
+    int             settled; /* y's gradient is, in this pass                      */
+    int             maximum; /* y is 0 where the units that it comes from are       */
+    int             passes[TW_LAYER_INPUTS];  /* the gradient by x[i] is that by y, unchanged */
+    tw_handing_t    handing[TW_LAYER_INPUTS]; /* how it is then handed on                     */
 };
 
 struct tw_graph {
@@ -195,10 +196,21 @@ void tw_backend_begin(tw_backend_t *backend, const tw_backend_ops_t *ops, tw_exe
 tw_tensor_t *tw_tensor_create(tw_graph_t *graph, tw_shape_t shape, tw_layout_t layout,
                               float *shared, tw_problem_t *problem);
 
-/* A new operation of the class, zeroed beyond tw_op_t, whose inputs are x1 and, unless NULL, x2.
- * The caller adds the result with tw_op_result(). NULL with the problem set. */
-tw_op_t *tw_op_create(tw_graph_t *graph, const tw_op_class_t *class, tw_tensor_t *x1,
-                      tw_tensor_t *x2, tw_problem_t *problem);
+/* A new operation of the class, zeroed beyond tw_op_t, of 1 to TW_LAYER_INPUTS inputs. The caller
+ * adds the result with tw_op_result(). NULL with the problem set. */
+tw_op_t *tw_op_create(tw_graph_t *graph, const tw_op_class_t *class, tw_tensor_t *const *x,
+                      size_t inputs, tw_problem_t *problem);
+
+/* Is a gradient by any input wanted? */
+static inline int tw_op_wanted(const tw_op_t *op)
+{
+    int wanted = 0;
+
+    for (size_t i = 0; i < op->inputs; i++) {
+        wanted |= op->x[i]->wanted;
+    }
+    return wanted;
+}
 
 /* Set the result of an operation; params: it has parameters with a gradient. */
 int tw_op_result(tw_op_t *op, tw_shape_t shape, tw_layout_t layout, int params,
@@ -218,6 +230,6 @@ float *tw_gradient_take(tw_tensor_t *x);
 void   tw_gradient_put(tw_tensor_t *x, float *data);
 
 /* Pass y's settled gradient to x[i], as planned. */
-void tw_gradient_hand(tw_op_t *op, int i);
+void tw_gradient_hand(tw_op_t *op, size_t i);
 
 #endif /* TW_COMPUTE_BACKEND_OPS_H */

@@ -62,7 +62,7 @@ static void plan_settled(tw_op_t *op)
     }
 }
 
-static void plan_input(tw_op_t *op, int i)
+static void plan_input(tw_op_t *op, size_t i)
 {
     tw_tensor_t        *x    = op->x[i];
     tw_gradient_slot_t *slot = op->y->settled_slot;
@@ -108,7 +108,7 @@ static int plan_op(tw_op_t *op, tw_problem_t *problem)
         move_mask(op);
     }
     plan_settled(op);
-    for (int i = 0; i < 2 && op->x[i] != NULL; i++) {
+    for (size_t i = 0; i < op->inputs; i++) {
         if (op->x[i]->wanted) {
             plan_input(op, i);
         }
@@ -190,7 +190,7 @@ void tw_gradient_put(tw_tensor_t *x, float *data)
     x->graph->backend->ops->add_gradient(x, data);
 }
 
-void tw_gradient_hand(tw_op_t *op, int i)
+void tw_gradient_hand(tw_op_t *op, size_t i)
 {
     tw_tensor_t *x = op->x[i];
     float       *g = tw_gradient_settled(op), *to;

@@ -108,8 +108,8 @@ static int need_sum(tw_backend_t *backend, size_t bytes, tw_problem_t *problem)
     return 0;
 }
 
-tw_op_t *tw_op_create(tw_graph_t *graph, const tw_op_class_t *class, tw_tensor_t *x1,
-                      tw_tensor_t *x2, tw_problem_t *problem)
+tw_op_t *tw_op_create(tw_graph_t *graph, const tw_op_class_t *class, tw_tensor_t *const *x,
+                      size_t inputs, tw_problem_t *problem)
 {
     tw_op_t *op = calloc(1, class->bytes);
 
@@ -122,13 +122,12 @@ tw_op_t *tw_op_create(tw_graph_t *graph, const tw_op_class_t *class, tw_tensor_t
     op->before                                                  = graph->last;
     *(graph->last == NULL ? &graph->first : &graph->last->next) = op;
     graph->last                                                 = op;
-    op->x[0]                                                    = x1;
-    op->x[1]                                                    = x2;
-    for (int i = 0; i < 2 && op->x[i] != NULL; i++) {
-        tw_tensor_t *x = op->x[i];
-
-        x->consumers++;
-        if (x->consumers > 1 && need_sum(graph->backend, x->count * sizeof(float), problem) != 0) {
+    op->inputs                                                  = inputs;
+    for (size_t i = 0; i < inputs; i++) {
+        op->x[i] = x[i];
+        x[i]->consumers++;
+        if (x[i]->consumers > 1 &&
+            need_sum(graph->backend, x[i]->count * sizeof(float), problem) != 0) {
             return NULL;
         }
     }
@@ -144,7 +143,7 @@ int tw_op_result(tw_op_t *op, tw_shape_t shape, tw_layout_t layout, int params,
         return -1;
     }
     y->producer = op;
-    y->wanted   = params || op->x[0]->wanted || (op->x[1] != NULL && op->x[1]->wanted);
+    y->wanted   = params || tw_op_wanted(op);
     op->y       = y;
     if (params) {
         op->graph->trained = 1;

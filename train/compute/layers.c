@@ -7,21 +7,22 @@
 #include "train/compute/backend_ops.h"
 
 typedef struct tw_layer_row {
-    /* The shapes of the inputs are checked already; x2: of an addition. NULL: nothing more. */
-    int (*check)(const tw_network_layer_t *layer, const tw_tensor_t *x2, tw_problem_t *problem);
-    int rectifies; /* a rectified result has its derivative in the operation itself */
-    int linear;    /* no activation                                                 */
-    int passes;    /* before the activation, gradients by y and by x are the same   */
-    int pools;     /* its result may be the largest of its inputs                   */
+    /* The shape of x[0] is checked already. NULL: nothing more. */
+    int (*check)(const tw_network_layer_t *layer, tw_tensor_t *const *x, tw_problem_t *problem);
+    size_t inputs;    /* at most, and two at least; 0: one                              */
+    int    rectifies; /* a rectified result has its derivative in the operation itself */
+    int    linear;    /* no activation                                                 */
+    int    passes;    /* before the activation, gradients by y and by x are the same   */
+    int    pools;     /* its result may be the largest of its inputs                   */
 } tw_layer_row_t;
 
 /* All windows of a pooling have something of the image. */
-static int check_windows(const tw_network_layer_t *layer, const tw_tensor_t *x2,
+static int check_windows(const tw_network_layer_t *layer, tw_tensor_t *const *x,
                          tw_problem_t *problem)
 {
     const size_t in[2] = {layer->in.h, layer->in.w}, out[2] = {layer->out.h, layer->out.w};
 
-    (void)x2;
+    (void)x;
     for (int i = 0; i < 2; i++) {
         if ((out[i] - 1) * layer->stride[i] >= in[i] + layer->pad[i] ||
             layer->pad[i] >= layer->kernel[i]) {
@@ -32,20 +33,20 @@ static int check_windows(const tw_network_layer_t *layer, const tw_tensor_t *x2,
     return 0;
 }
 
-static int check_lrn(const tw_network_layer_t *layer, const tw_tensor_t *x2, tw_problem_t *problem)
+static int check_lrn(const tw_network_layer_t *layer, tw_tensor_t *const *x, tw_problem_t *problem)
 {
-    (void)x2;
+    (void)x;
     return layer->lrn_size % 2 == 1
                ? 0
                : tw_problem_set(problem, "layer %s: a window of %zu channels; it must be odd",
                                 layer->name, layer->lrn_size);
 }
 
-/* x2 is such that an addition can take every stride-th position of it; the sum's activation. */
-static int check_shortcut(const tw_network_layer_t *layer, const tw_tensor_t *x2,
+/* x[1] is such that an addition can take every stride-th position of it; the sum's activation. */
+static int check_shortcut(const tw_network_layer_t *layer, tw_tensor_t *const *x,
                           tw_problem_t *problem)
 {
-    const tw_shape_t in = x2->shape, out = layer->out;
+    const tw_shape_t in = x[1]->shape, out = layer->out;
 
     if (layer->stride[0] == 0 || layer->stride[1] == 0 || in.c > out.c ||
         (in.h - 1) / layer->stride[0] + 1 != out.h || (in.w - 1) / layer->stride[1] + 1 != out.w) {
@@ -67,7 +68,7 @@ static const tw_layer_row_t rows[TW_LAYER_KINDS] = {
     [TW_ACTIVATION] = {NULL, .passes = 1},
     [TW_LRN]        = {check_lrn, .linear = 1},
     [TW_NORM]       = {NULL, .rectifies = 1},
-    [TW_ADD]        = {check_shortcut, .passes = 1},
+    [TW_ADD]        = {check_shortcut, .inputs = 2, .passes = 1},
     [TW_DROPOUT]    = {NULL, .linear = 1},
 };
 
@@ -76,34 +77,39 @@ static int is_of(tw_shape_t want, tw_shape_t is)
     return is.c == want.c && is.h == want.h && is.w == want.w;
 }
 
-static int layers_check(const tw_network_layer_t *layer, const tw_tensor_t *x1,
-                        const tw_tensor_t *x2, tw_problem_t *problem)
+static int layers_check(const tw_network_layer_t *layer, tw_tensor_t *const *x, size_t inputs,
+                        tw_problem_t *problem)
 {
     const tw_layer_row_t *row  = &rows[layer->kind];
-    const tw_shape_t      want = x2 != NULL ? layer->out : layer->in, is = x1->shape;
+    const size_t          most = row->inputs != 0 ? row->inputs : 1;
+    const tw_shape_t      want = layer->in, is = x[0]->shape;
 
+    if (inputs > most || (inputs > 1) != (most > 1)) {
+        return tw_problem_set(problem, "layer %s: %zu inputs; accepted are %u to %zu", layer->name,
+                              inputs, most > 1 ? 2u : 1u, most);
+    }
     if (!is_of(want, is)) {
         return tw_problem_set(problem, "layer %s takes %zu x %zu x %zu, not %zu x %zu x %zu",
                               layer->name, want.c, want.h, want.w, is.c, is.h, is.w);
     }
-    return row->check != NULL ? row->check(layer, x2, problem) : 0;
+    return row->check != NULL ? row->check(layer, x, problem) : 0;
 }
 
 static void share(tw_op_t *op, const tw_network_layer_t *layer)
 {
     const tw_layer_row_t *row = &rows[layer->kind];
-    const tw_tensor_t    *x1 = op->x[0], *x2 = op->x[1];
 
     op->activation = row->linear ? TW_LINEAR : layer->activation;
     op->masked     = op->activation != TW_LINEAR && !(row->rectifies && op->activation == TW_RELU);
     op->maximum    = row->pools && layer->pooling == TW_POOL_MAX;
-    op->passes[0]  = row->passes;
-    op->passes[1] =
-        row->passes && x2 != NULL && is_of(x1->shape, x2->shape) && x1->layout == x2->layout;
+    for (size_t i = 0; i < op->inputs; i++) {
+        op->passes[i] = row->passes && is_of(op->x[0]->shape, op->x[i]->shape) &&
+                        op->x[0]->layout == op->x[i]->layout;
+    }
 }
 
 int tw_graph_layer(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
-                   tw_tensor_t *x1, tw_tensor_t *x2, tw_tensor_t **y_p, tw_op_t **op_p,
+                   tw_tensor_t *const *x, size_t inputs, tw_tensor_t **y_p, tw_op_t **op_p,
                    tw_problem_t *problem)
 {
     const tw_op_class_t *class = graph->backend->ops->layers[layer->kind];
@@ -113,16 +119,16 @@ int tw_graph_layer(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_par
         return tw_problem_set(problem, "layer %s: %s is unsupported by %s", layer->name,
                               tw_kind_name(layer->kind), graph->backend->name);
     }
-    if (layers_check(layer, x1, x2, problem) != 0) {
+    if (layers_check(layer, x, inputs, problem) != 0) {
         return -1;
     }
-    op = tw_op_create(graph, class, x1, x2, problem);
+    op = tw_op_create(graph, class, x, inputs, problem);
     if (op == NULL) {
         return -1;
     }
     share(op, layer);
     if ((!class->lays_out &&
-         tw_op_result(op, layer->out, x1->layout, params.gw != NULL && class->params != NULL,
+         tw_op_result(op, layer->out, x[0]->layout, params.gw != NULL && class->params != NULL,
                       problem) != 0) ||
         (class->make != NULL && class->make(op, layer, params, problem) != 0)) {
         return -1;

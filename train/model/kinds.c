@@ -200,7 +200,7 @@ static int shape_add(tw_network_t *net, size_t l, tw_problem_t *problem)
 {
     tw_network_layer_t *layer = &net->layer[l];
     const int           other = layer->input[1];
-    const tw_shape_t    in = layer->in, x = other < 0 ? net->input : net->layer[other].out;
+    const tw_shape_t    in = layer->in, x = tw_network_shape(net, other);
     const size_t        stride = (x.h + in.h - 1) / in.h;
 
     if (x.c > in.c || x.h < in.h || (x.h - 1) / stride + 1 != in.h ||
@@ -261,7 +261,7 @@ tw_network_layer_t tw_kind_layer(tw_layer_kind_t kind, int line, int before)
     tw_network_layer_t layer = {
         .kind       = kind,
         .line       = line,
-        .input      = {before, -2},
+        .input      = {before},
         .lrn_size   = 5,
         .lrn_scale  = 2e-5f,
         .lrn_power  = 0.75f,
@@ -276,6 +276,9 @@ tw_network_layer_t tw_kind_layer(tw_layer_kind_t kind, int line, int before)
         .activation = TW_LINEAR,
     };
 
+    for (size_t i = 1; i < TW_LAYER_INPUTS; i++) {
+        layer.input[i] = -2;
+    }
     if (rows[kind].begin != NULL) {
         rows[kind].begin(&layer);
     }

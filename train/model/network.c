@@ -19,7 +19,7 @@ static int check_layer(tw_network_t *net, size_t l, tw_problem_t *problem)
 {
     tw_network_layer_t *layer = &net->layer[l];
 
-    layer->in = layer->input[0] < 0 ? net->input : net->layer[layer->input[0]].out;
+    layer->in = tw_network_shape(net, layer->input[0]);
     if (tw_kind_row(layer->kind)->shape(net, l, problem) != 0) {
         return -1;
     }
@@ -98,8 +98,10 @@ static int check_dropouts(tw_network_t *net, tw_problem_t *problem)
 static int is_used(const tw_network_t *net, size_t layer)
 {
     for (size_t l = layer + 1; l < net->layers; l++) {
-        if (net->layer[l].input[0] == (int)layer || net->layer[l].input[1] == (int)layer) {
-            return 1;
+        for (size_t i = 0; i < TW_LAYER_INPUTS; i++) {
+            if (net->layer[l].input[i] == (int)layer) {
+                return 1;
+            }
         }
     }
     return 0;

@@ -20,6 +20,7 @@
 /* Limits of a file. */
 #define TW_NETWORK_LAYERS_MAX   1024u
 #define TW_NETWORK_DROPOUTS_MAX 64u
+#define TW_LAYER_INPUTS         8u /* most inputs of a layer */
 /* Accepted learning rates, in model files and as an option. */
 #define TW_RATE_LEAST       1e-12
 #define TW_RATE_MOST        1000.0
@@ -68,8 +69,9 @@ typedef struct tw_init {
 typedef struct tw_network_layer {
     tw_layer_kind_t kind;
     char            name[32];
-    int             line;      /* of the file                                                     */
-    int             input[2];  /* layers, -1: the image; input[1] only for TW_ADD, else -2        */
+    int             line; /* of the file                                                     */
+    /* Layers, -1: the image, -2: none. At least one; add has two. */
+    int             input[TW_LAYER_INPUTS];
     tw_shape_t      in, out;   /* in: of input[0]; out of dense: {units, 1, 1}                    */
     size_t          kernel[2]; /* conv, pool: height, width; pool with global: the whole image    */
     size_t          stride[2]; /* conv, pool; add: input[1] is taken at every stride-th position  */
@@ -144,6 +146,23 @@ const char *tw_network_builtin(size_t index);
  * @return 0, or -1 with the problem set. */
 int tw_network_override(tw_network_t *net, const tw_shape_t *input, size_t classes,
                         tw_problem_t *problem);
+
+/** Number of a layer's inputs. */
+static inline size_t tw_layer_inputs(const tw_network_layer_t *layer)
+{
+    size_t n = 1;
+
+    while (n < TW_LAYER_INPUTS && layer->input[n] != -2) {
+        n++;
+    }
+    return n;
+}
+
+/** Shape of a layer's output, or of the image: -1. */
+static inline tw_shape_t tw_network_shape(const tw_network_t *net, int layer)
+{
+    return layer < 0 ? net->input : net->layer[layer].out;
+}
 
 /** Number of weights (norm: gamma) and biases (norm: beta) of a layer. */
 size_t tw_network_weights(const tw_network_t *net, size_t layer);

@@ -31,12 +31,15 @@ static tw_tensor_t *tensor_of(const tw_trunk_graph_t *g, tw_tensor_t *image, int
 static int add_layer(tw_trunk_graph_t *g, const tw_network_t *net, const tw_params_t *params,
                      tw_tensor_t *image, size_t l, tw_problem_t *problem)
 {
-    const tw_network_layer_t *layer = &net->layer[l];
+    const tw_network_layer_t *layer  = &net->layer[l];
+    const size_t              inputs = tw_layer_inputs(layer);
+    tw_tensor_t              *x[TW_LAYER_INPUTS];
 
-    return tw_graph_layer(g->graph, layer, params_of(params, l),
-                          tensor_of(g, image, layer->input[0]),
-                          layer->kind == TW_ADD ? tensor_of(g, image, layer->input[1]) : NULL,
-                          &g->tensor[l], &g->op[l], problem);
+    for (size_t i = 0; i < inputs; i++) {
+        x[i] = tensor_of(g, image, layer->input[i]);
+    }
+    return tw_graph_layer(g->graph, layer, params_of(params, l), x, inputs, &g->tensor[l],
+                          &g->op[l], problem);
 }
 
 static int build(tw_trunk_graph_t *g, const tw_trunk_plan_t *plan, const tw_network_t *net,

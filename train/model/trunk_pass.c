@@ -143,7 +143,7 @@ static int merge_sums(tw_trunk_t *t, const tw_trunk_step_t *step, tw_trunk_graph
 /* Whether the gradient by an input of layer l is wanted. */
 static int input_backward(const tw_trunk_t *t, size_t l)
 {
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < TW_LAYER_INPUTS; i++) {
         const int from = t->net->layer[l].input[i];
 
         if (from >= 0 && t->plan.backward[from]) {

@@ -12,7 +12,7 @@
 static void count_readers(const tw_trunk_plan_t *plan, const tw_network_t *net, size_t *readers)
 {
     for (size_t l = 0; l < plan->layers; l++) {
-        for (int i = 0; i < 2; i++) {
+        for (size_t i = 0; i < TW_LAYER_INPUTS; i++) {
             if (net->layer[l].input[i] >= 0) {
                 readers[net->layer[l].input[i]]++;
             }
@@ -26,7 +26,7 @@ static void place(tw_trunk_plan_t *plan, const tw_network_t *net, size_t l, size
 {
     plan->order[(*placed_p)++] = l;
     placed[l]                  = 1;
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < TW_LAYER_INPUTS; i++) {
         if (net->layer[l].input[i] >= 0) {
             readers[net->layer[l].input[i]]--;
         }
@@ -93,7 +93,7 @@ static void find_backward(tw_trunk_plan_t *plan, const tw_network_t *net)
 {
     for (size_t l = 0; l < plan->layers; l++) {
         plan->backward[l] = tw_trunk_has_params(net, l) != 0;
-        for (int i = 0; i < 2; i++) {
+        for (size_t i = 0; i < TW_LAYER_INPUTS; i++) {
             const int from = net->layer[l].input[i];
 
             plan->backward[l] |= from >= 0 && plan->backward[from];

@@ -61,7 +61,7 @@ static const tw_op_class_t class = {.name    = "output",
 int tw_gpu_output(tw_graph_t *graph, tw_tensor_t *x, const float **value_p, float **gradient_p,
                   tw_op_t **op_p, tw_problem_t *problem)
 {
-    tw_gpu_output_t *output = (tw_gpu_output_t *)tw_op_create(graph, &class, x, NULL, problem);
+    tw_gpu_output_t *output = (tw_gpu_output_t *)tw_op_create(graph, &class, &x, 1, problem);
     tw_tensor_t     *y;
     void            *p;
 

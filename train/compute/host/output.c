@@ -57,7 +57,7 @@ int tw_host_output(tw_graph_t *graph, tw_tensor_t *x, const float **value_p, flo
                    tw_op_t **op_p, tw_problem_t *problem)
 {
     tw_host_t   *backend = tw_host_of(graph);
-    tw_output_t *output  = (tw_output_t *)tw_op_create(graph, &class, x, NULL, problem);
+    tw_output_t *output  = (tw_output_t *)tw_op_create(graph, &class, &x, 1, problem);
     const size_t bytes   = graph->n * tw_shape_size(x->shape) * sizeof(float);
     tw_tensor_t *y;
     void        *p;
