@@ -14,9 +14,15 @@
 enum { UPDATE_FLOATS = 5, KEPT_FLOATS = 3 };
 
 /* Values that a layer reads and writes, forward, for one example. */
-static double values_of(const tw_network_layer_t *layer)
+static double values_of(const tw_network_t *net, size_t l)
 {
-    return (double)tw_shape_size(layer->in) + (double)tw_shape_size(layer->out);
+    const tw_network_layer_t *layer  = &net->layer[l];
+    double                    values = (double)tw_shape_size(layer->out);
+
+    for (size_t i = 0; i < tw_layer_inputs(layer); i++) {
+        values += (double)tw_shape_size(tw_network_shape(net, layer->input[i]));
+    }
+    return values;
 }
 
 static double forward_of(const tw_network_t *net, size_t l, const speeds_t *machine, double batch)
@@ -25,7 +31,7 @@ static double forward_of(const tw_network_t *net, size_t l, const speeds_t *mach
     const double rate    = layer->kind == TW_DENSE ? machine->flops : machine->convolution_flops;
     const double compute = 2.0 * (double)tw_network_operations(net, l) * batch / rate;
     const double bytes =
-        sizeof(float) * (values_of(layer) * batch + (double)tw_network_weights(net, l));
+        sizeof(float) * (values_of(net, l) * batch + (double)tw_network_weights(net, l));
 
     return machine->memory_rate > 0.0 ? fmax(compute, bytes / machine->memory_rate) : compute;
 }
