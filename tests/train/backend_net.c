@@ -152,6 +152,17 @@ int net_add(net_t *net, int first, int second, tw_activation_t f)
     return (int)net->layers - 1;
 }
 
+int net_concat(net_t *net, const int *from, size_t inputs)
+{
+    tw_network_layer_t *l = next(net, TW_CONCAT, from[0]);
+
+    for (size_t i = 1; i < inputs; i++) {
+        l->input[i] = from[i];
+        l->out.c += net_shape_of(net, from[i]).c;
+    }
+    return (int)net->layers - 1;
+}
+
 int net_activation(net_t *net, int from, tw_activation_t f)
 {
     next(net, TW_ACTIVATION, from)->activation = f;
@@ -226,6 +237,24 @@ static void ref_statistics(const net_t *net, layer_t *layer, const double *x, in
     }
 }
 
+/* A concatenation forward or, with the gradient by its output, backward. */
+static void join(net_t *net, layer_t *layer, const double *dy)
+{
+    const tw_network_layer_t *l     = &layer->l;
+    size_t                    first = 0;
+
+    for (size_t i = 0; i < tw_layer_inputs(l); i++) {
+        const size_t c = net_shape_of(net, l->input[i]).c;
+
+        if (dy == NULL) {
+            ref_concat(l, first, c, net->n, net_value_of(net, l->input[i]), layer->y);
+        } else {
+            ref_concat_back(l, first, c, net->n, dy, net_gradient_of(net, l->input[i]));
+        }
+        first += c;
+    }
+}
+
 static void note_nearest(net_t *net, const double *y, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -265,6 +294,9 @@ void net_ref_forward(net_t *net, const ref_pass_t *pass)
         case TW_ADD:
             ref_add(l, net_shape_of(net, l->input[1]), net->n, x, net_value_of(net, l->input[1]),
                     layer->y);
+            break;
+        case TW_CONCAT:
+            join(net, layer, NULL);
             break;
         default:
             memcpy(layer->y, x, count * sizeof(double));
@@ -310,6 +342,9 @@ static void ref_backward_layer(net_t *net, layer_t *layer, const ref_pass_t *pas
     case TW_ADD:
         ref_add_back(l, net_shape_of(net, l->input[1]), net->n, layer->dy, dx,
                      net_gradient_of(net, l->input[1]));
+        break;
+    case TW_CONCAT:
+        join(net, layer, layer->dy);
         break;
     default:
         if (l->kind == TW_DROPOUT) {

@@ -71,6 +71,7 @@ int net_pool(net_t *net, int from, tw_pooling_t how, size_t k, size_t s, size_t 
 int net_lrn(net_t *net, int from, size_t size);
 int net_norm(net_t *net, int from, tw_activation_t f);
 int net_add(net_t *net, int first, int second, tw_activation_t f);
+int net_concat(net_t *net, const int *from, size_t inputs);
 int net_activation(net_t *net, int from, tw_activation_t f);
 int net_dropout(net_t *net, int from, float rate);
 

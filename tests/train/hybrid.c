@@ -13,6 +13,7 @@
 
 #include "tests/mpi/harness.h"
 #include "tests/train/hybrid_net.h"
+#include "tests/train/small_net.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/loop.h"
 #include "train/base/random.h"
@@ -94,15 +95,13 @@ static double compared(const tw_train_options_t *options, const tw_training_t *w
     return d / (10.0 * spread);
 }
 
-static void equal_by_every_scheme(const char *more, uint64_t batch)
+static void equal_by_every_scheme(const char *path, uint64_t batch)
 {
     static const char *const schemes[] = {"data", "a", "b", "c", "group=2"};
-    char                     path[600];
     tw_training_t            whole;
     tw_train_options_t       options;
     double                   spread;
 
-    hybrid_net_write(path, sizeof(path), HYBRID_SMALL, more);
     options = hybrid_options(path, "data", batch);
     spread  = spread_of(&options, &whole);
     for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
@@ -123,20 +122,36 @@ static void equal_by_every_scheme(const char *more, uint64_t batch)
     tw_training_destroy(&whole);
 }
 
+static void equal_of_small(const char *more, uint64_t batch)
+{
+    char path[600];
+
+    hybrid_net_write(path, sizeof(path), HYBRID_SMALL, more);
+    equal_by_every_scheme(path, batch);
+}
+
 static void equal_to_one_rank(void)
 {
-    equal_by_every_scheme("", 28);
+    equal_of_small("", 28);
 }
 
 static void
 equal_uneven(void) /* 97 = 3 x 31 + 4: uneven shares, the last batch of 4 leaves ranks idle */
 {
-    equal_by_every_scheme("", 31);
+    equal_of_small("", 31);
 }
 
 static void equal_logistic(void)
 {
-    equal_by_every_scheme("loss = \"logistic\";\n", 28);
+    equal_of_small("loss = \"logistic\";\n", 28);
+}
+
+static void equal_of_branches(void)
+{
+    char path[600];
+
+    hybrid_write(path, sizeof(path), "branches.cfg", branches_net_text);
+    equal_by_every_scheme(path, 28);
 }
 
 /* The comparison can fail: local statistics and updates after every pass lead elsewhere. */
@@ -188,6 +203,7 @@ static const t_case_t cases[] = {
     {"equal_to_one_rank", equal_to_one_rank, 1},
     {"equal_to_one_rank_uneven", equal_uneven, 1},
     {"equal_to_one_rank_logistic", equal_logistic, 1},
+    {"equal_to_one_rank_branches", equal_of_branches, 1},
     {"others_differ", others_differ, 2},
     {"lossy_is_the_same_everywhere", lossy_is_the_same_everywhere, 1},
 };

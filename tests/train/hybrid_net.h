@@ -43,18 +43,27 @@ static inline void hybrid_path(char *path, size_t size, const char *name)
     snprintf(path, size, "%s/%s", folder == NULL ? "/tmp" : folder, name);
 }
 
-/* The model's file, with so many channels in conv2 and more settings at its top, by rank 0. */
-static inline void hybrid_net_write(char *path, size_t size, int channels, const char *more)
+/* A model's file, by rank 0. */
+static inline void hybrid_write(char *path, size_t size, const char *name, const char *text)
 {
-    hybrid_path(path, size, "small.cfg");
+    hybrid_path(path, size, name);
     if (t_rank == 0) {
         FILE *file = fopen(path, "w");
 
         T_CHECK(file != NULL, "cannot write %s", path);
-        fprintf(file, hybrid_net_text, more, channels);
+        fputs(text, file);
         fclose(file);
     }
     MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* The model's file, with so many channels in conv2 and more settings at its top, by rank 0. */
+static inline void hybrid_net_write(char *path, size_t size, int channels, const char *more)
+{
+    char text[sizeof(hybrid_net_text) + 256];
+
+    snprintf(text, sizeof(text), hybrid_net_text, more, channels);
+    hybrid_write(path, size, "small.cfg", text);
 }
 
 /* A run of a model on images of that shape, with batch statistics of all ranks. */

@@ -11,6 +11,7 @@
 
 #include "tests/mpi/harness.h"
 #include "tests/train/hybrid_net.h"
+#include "tests/train/small_net.h"
 #include "tests/train/runs.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/loop.h"
@@ -110,9 +111,9 @@ static void residuals_are_kept(void)
 }
 
 /* A checkpoint of all ranks, gone on with by one. */
-static void other_ranks_can_go_on(void)
+static void can_go_on(const char *model)
 {
-    tw_train_options_t options = options_of("mlp", "onebit", 2);
+    tw_train_options_t options = options_of(model, "onebit", 2);
     tw_training_t      many, one;
 
     hybrid_path(scratch, sizeof(scratch), "others");
@@ -134,6 +135,15 @@ static void other_ranks_can_go_on(void)
 }
 
 /* ---- checkpoints that are not believed ------------------------------------------------------ */
+
+static void other_ranks_can_go_on(void)
+{
+    char branches[512];
+
+    hybrid_write(branches, sizeof(branches), "branches.cfg", branches_net_text);
+    can_go_on("mlp");
+    can_go_on(branches);
+}
 
 static void foreign_checkpoints_are_refused(void)
 {

@@ -101,6 +101,26 @@ void ref_add_back(const tw_network_layer_t *layer, tw_shape_t from, size_t n, co
     }
 }
 
+void ref_concat(const tw_network_layer_t *layer, size_t first, size_t c, size_t n, const double *x,
+                double *y)
+{
+    const size_t cells = layer->out.h * layer->out.w;
+
+    for (size_t k = 0; k < n * c * cells; k++) {
+        y[(k / cells / c * layer->out.c + first + k / cells % c) * cells + k % cells] = x[k];
+    }
+}
+
+void ref_concat_back(const tw_network_layer_t *layer, size_t first, size_t c, size_t n,
+                     const double *dy, double *dx)
+{
+    const size_t cells = layer->out.h * layer->out.w;
+
+    for (size_t k = 0; k < n * c * cells; k++) {
+        dx[k] += dy[(k / cells / c * layer->out.c + first + k / cells % c) * cells + k % cells];
+    }
+}
+
 void ref_dropout(const tw_network_layer_t *layer, size_t n, const ref_pass_t *pass, double *x)
 {
     const size_t size = tw_shape_size(layer->in);

@@ -45,6 +45,12 @@ void ref_add(const tw_network_layer_t *layer, tw_shape_t from, size_t n, const d
 void ref_add_back(const tw_network_layer_t *layer, tw_shape_t from, size_t n, const double *dy,
                   double *dx1, double *dx2);
 
+/* Input x has c channels, which are those of the output from `first` on. */
+void ref_concat(const tw_network_layer_t *layer, size_t first, size_t c, size_t n, const double *x,
+                double *y);
+void ref_concat_back(const tw_network_layer_t *layer, size_t first, size_t c, size_t n,
+                     const double *dy, double *dx);
+
 /* The same for a forward value and for a gradient: times 0 or 1 / (1 - rate). */
 void ref_dropout(const tw_network_layer_t *layer, size_t n, const ref_pass_t *pass, double *x);
 

@@ -133,9 +133,22 @@ static double *input_gradient(const ref_part_t *part, int from)
     return from < 0 ? part->gimages : part->dy[from];
 }
 
-static tw_shape_t shape(const tw_network_t *net, int from)
+/* A concatenation forward or, with the gradient by its output, backward. */
+static void join(const tw_network_t *net, const ref_part_t *part, size_t l, const double *dy)
 {
-    return from < 0 ? net->input : net->layer[from].out;
+    const tw_network_layer_t *layer = &net->layer[l];
+    size_t                    first = 0;
+
+    for (size_t i = 0; i < tw_layer_inputs(layer); i++) {
+        const size_t c = tw_network_shape(net, layer->input[i]).c;
+
+        if (dy == NULL) {
+            ref_concat(layer, first, c, part->n, input(part, layer->input[i]), part->y[l]);
+        } else {
+            ref_concat_back(layer, first, c, part->n, dy, input_gradient(part, layer->input[i]));
+        }
+        first += c;
+    }
 }
 
 /* -------------------------------------------------------------------------- forward */
@@ -209,8 +222,11 @@ static void forward_layer(const ref_net_t *ref, ref_part_t *part, const ref_how_
         ref_norm(layer, part->n, x, part->moments[l], w, b, y);
         break;
     case TW_ADD:
-        ref_add(layer, shape(ref->net, layer->input[1]), part->n, x, input(part, layer->input[1]),
-                y);
+        ref_add(layer, tw_network_shape(ref->net, layer->input[1]), part->n, x,
+                input(part, layer->input[1]), y);
+        break;
+    case TW_CONCAT:
+        join(ref->net, part, l, NULL);
         break;
     case TW_ACTIVATION:
     case TW_DROPOUT:
@@ -300,8 +316,11 @@ static void backward_layer(ref_net_t *ref, ref_part_t *part, const ref_how_t *ho
         ref_norm_back(layer, part->n, x, part->moments[l], part->sums[l], w, dy, dx);
         break;
     case TW_ADD:
-        ref_add_back(layer, shape(ref->net, layer->input[1]), part->n, dy, dx,
+        ref_add_back(layer, tw_network_shape(ref->net, layer->input[1]), part->n, dy, dx,
                      input_gradient(part, layer->input[1]));
+        break;
+    case TW_CONCAT:
+        join(ref->net, part, l, dy);
         break;
     case TW_DROPOUT:
         ref_dropout(layer, part->n, &pass, dy);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/small_net.h - a network with every kind of layer, small enough for the oracle, and
- * examples for it.
+ * tests/train/small_net.h - networks with every kind of layer, small enough for the oracle, and
+ * examples for them.
  */
 #ifndef TW_TESTS_SMALL_NET_H
 #define TW_TESTS_SMALL_NET_H
@@ -54,6 +54,40 @@ static const char small_net_text[] =
     " { type = \"dense\"; name = \"fc1\"; units = 7; activation = \"relu\"; },\n"
     " { type = \"dropout\"; name = \"drop1\"; rate = 0.5; },\n"
     " { type = \"dense\"; name = \"fc2\"; }\n"
+    ");\n";
+
+/* Two modules whose branches are joined: of four branches, one of them the input as it is, with
+ * normalisations in two; and of a pooling and a convolution. The processor only. */
+static const char branches_net_text[] =
+    "name = \"branches\"; classes = 5;\n"
+    "input = { channels = 3; height = 9; width = 8; mean = 0.0; scale = 1.0; };\n"
+    "training = { rate = 0.05; momentum = 0.9; decay = 0.01; batch = 12; epochs = 1; };\n"
+    "defaults = { conv = { kernel = 1; init = \"he\"; bias_init = \"gaussian:0.2\"; };\n"
+    "             norm = { bias_init = \"gaussian:0.3\"; }; };\n"
+    "layers = (\n"
+    " { type = \"conv\"; name = \"stem\"; channels = 6; kernel = 3; pad = 1; activation = "
+    "\"relu\"; "
+    "},\n"
+    " { type = \"conv\"; name = \"a\"; channels = 5; bias = false; },\n"
+    " { type = \"norm\"; name = \"a.norm\"; activation = \"relu\"; },\n"
+    " { type = \"conv\"; name = \"b1\"; input = \"stem\"; channels = 4; activation = \"relu\"; },\n"
+    " { type = \"conv\"; name = \"b2\"; channels = 7; kernel = 3; pad = 1; bias = false; },\n"
+    " { type = \"norm\"; name = \"b.norm\"; activation = \"relu\"; },\n"
+    " { type = \"pool\"; name = \"c\"; input = \"stem\"; pooling = \"max\"; kernel = 3; stride = "
+    "1; "
+    "pad = 1; },\n"
+    " { type = \"conv\"; name = \"c1\"; channels = 3; activation = \"logistic\"; },\n"
+    " { type = \"concat\"; name = \"join\"; input = \"a.norm\"; with = [\"b.norm\", \"c1\", "
+    "\"stem\"]; },\n"
+    " { type = \"norm\"; name = \"norm1\"; activation = \"relu\"; },\n"
+    " { type = \"conv\"; name = \"d\"; channels = 9; kernel = 3; stride = 2; pad = 1; },\n"
+    " { type = \"pool\"; name = \"e\"; input = \"norm1\"; pooling = \"max\"; kernel = 3; stride = "
+    "2; "
+    "pad = 1; },\n"
+    " { type = \"concat\"; name = \"join2\"; with = \"d\"; },\n"
+    " { type = \"pool\"; name = \"mean\"; pooling = \"average\"; global = true; },\n"
+    " { type = \"dense\"; name = \"fc1\"; units = 8; activation = \"relu\"; },\n"
+    " { type = \"dense\"; name = \"fc\"; }\n"
     ");\n";
 
 /* What every test here needs to go on; in Check programs and under MPI alike. */

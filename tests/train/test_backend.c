@@ -211,13 +211,35 @@ static void late_shortcut(net_t *net, size_t n)
     (void)net_add(net, b, c, TW_LINEAR);
 }
 
+/* Joined branches: blocks of channels that are full and that are not, one that is plain, the same
+ * tensor twice, and a tensor with other consumers before and after. */
+static void branches(net_t *net, size_t n)
+{
+    int a, b, c, d, image;
+
+    net_begin(net, "branches", n, (tw_shape_t){3, 8, 9});
+    image = net_norm(net, -1, TW_LINEAR);
+    a     = net_conv(net, image, 32, 3, 3, 1, 1, 1, TW_RELU);
+    b     = net_conv(net, a, 21, 1, 1, 1, 0, 1, TW_RELU);
+    c = net_conv(net, net_pool(net, a, TW_POOL_MAX, 3, 1, 1, 0, 0), 16, 3, 3, 1, 1, 1, TW_LOGISTIC);
+    d = net_concat(net, (const int[]){c, b, image, a}, 4);
+    d = net_norm(net, d, TW_RELU);
+    c = net_concat(net, (const int[]){d, d}, 2);
+    d = net_concat(net, (const int[]){b, c, d}, 3);
+    (void)net_conv(net, d, 8, 1, 1, 1, 0, 1, TW_LINEAR);
+}
+
 typedef void (*network_fn)(net_t *net, size_t n);
 
-static const network_fn networks[] = {convolutions, one_channel,    poolings,
-                                      responses,    units,          residuals,
-                                      consumers,    plain_shortcut, late_shortcut};
+static const network_fn networks[] = {convolutions,  one_channel, poolings,  responses,
+                                      units,         residuals,   consumers, plain_shortcut,
+                                      late_shortcut, branches};
 
+#ifdef TW_ON_STANDIN /* the last is refused there */
+enum { NETWORKS = sizeof(networks) / sizeof(networks[0]) - 1 };
+#else
 enum { NETWORKS = sizeof(networks) / sizeof(networks[0]) };
+#endif
 
 START_TEST(networks_agree)
 {

@@ -11,6 +11,7 @@
  *   normalisation      8 u (|mean| scale + |x - mean| scale + |beta|); backward 16 u of the terms',
  *                      the sums over the batch by their absolute values
  *   addition           2 u (|a| + |b|); backward u |dy|
+ *   concatenation      0; backward u |dy| for each time that the input is joined
  *   logistic           4e-7; backward |dy| (8 u + 4e-7). Rectification: 0
  *   dropout            2 u |x| / keep, the masks being those of random.h; backward likewise
  *
@@ -155,6 +156,17 @@ static void bound_add(const net_t *net, const layer_t *layer, const double *x, c
     times(b->dx, net->n * tw_shape_size(l->in), 2 * U);
 }
 
+static void bound_concat(const net_t *net, const layer_t *layer, const double *dy, bounds_t *b)
+{
+    const tw_network_layer_t *l      = &layer->l;
+    const size_t              inputs = tw_layer_inputs(l);
+
+    for (size_t i = 0; i < inputs; i++) {
+        ref_concat_back(l, i * l->in.c, l->in.c, net->n, dy, b->dx);
+    }
+    times(b->dx, net->n * tw_shape_size(l->in), (double)(inputs - 1) * U);
+}
+
 static void bound_units(const net_t *net, const layer_t *layer, const double *x, const double *dy,
                         bounds_t *b)
 {
@@ -197,6 +209,9 @@ static bounds_t bounds_of(const net_t *net, const layer_t *layer)
     case TW_ADD:
         bound_add(net, layer, x, dy, &b);
         break;
+    case TW_CONCAT:
+        bound_concat(net, layer, dy, &b);
+        break;
     default:
         bound_units(net, layer, x, dy, &b);
         break;
@@ -237,6 +252,28 @@ static void get_dx(const net_t *net, built_t *built, float *dx)
     free(laid);
 }
 
+/* What fills up the last block of channels is 0, whatever was in the memory before. Host memory. */
+static void check_filling(net_t *net, built_t *built)
+{
+#ifndef TW_ON_STANDIN
+    const tw_tensor_t *t    = net->layer[0].tensor;
+    const size_t       used = t->shape.c % t->width;
+    const float       *g;
+
+    memset(t->grad, 0xff, t->count * sizeof(float));
+    net_backward_to(net, built, 1);
+    g = tw_gradient_settled(net->layer[0].op);
+    for (size_t i = 0; used > 0 && i < t->count; i++) {
+        const size_t lane = i % t->width, run = i / t->width / t->rows % t->runs;
+
+        ck_assert_msg(run + 1 < t->runs || lane < used || g[i] == 0.0f, "%s: %g behind channel %zu",
+                      net->name, (double)g[i], t->shape.c);
+    }
+#else
+    (void)net, (void)built;
+#endif
+}
+
 /* The layer is net->layer[1]. */
 static void check_layer(net_t *net, int threads, const tw_compute_kernels_t *kernels)
 {
@@ -263,6 +300,7 @@ static void check_layer(net_t *net, int threads, const tw_compute_kernels_t *ker
     within(net, "gradient by the input", dx, before->dy, b.dx, in);
     within(net, "gradient of weights", layer->w.got, layer->w.g, b.dw, layer->w.count);
     within(net, "gradient of biases", layer->b.got, layer->b.g, b.db, layer->b.count);
+    check_filling(net, &built);
     net_built_end(net, &built);
     free(b.y);
     free(b.dx);
@@ -341,6 +379,12 @@ static void make_add(net_t *net)
 {
     (void)net_add(net, 0, 0, TW_LINEAR);
 }
+#ifndef TW_ON_STANDIN
+static void make_concat(net_t *net)
+{
+    (void)net_concat(net, (const int[]){0, 0, 0}, 3);
+}
+#endif
 static void make_relu(net_t *net)
 {
     (void)net_activation(net, 0, TW_RELU);
@@ -372,6 +416,9 @@ static const struct {
               {"normalisation", make_norm},
               {"normalisation, rectified", make_norm_relu},
               {"addition", make_add},
+#ifndef TW_ON_STANDIN
+              {"concatenation", make_concat},
+#endif
               {"rectification", make_relu},
               {"logistic", make_logistic},
               {"dropout", make_dropout}};

@@ -127,6 +127,20 @@ static const struct {
     {HEAD "layers = (\n{ type = \"conv\"; channels = 3; kernel = 3; },\n{ type = \"add\";\n"
           "with = \"image\"; }," FC ");",
      5, "'image' of 1x8x8 cannot be added to 3x6x6", ""},
+    {HEAD "layers = (\n{ type = \"conv\"; channels = 3; kernel = 3; },\n{ type = \"concat\";\n"
+          "with = \"image\"; }," FC ");",
+     5, "'image' of 1x8x8 cannot be joined to 3x6x6", "same height and width"},
+    {HEAD "layers = (\n{ type = \"concat\"; }," FC ");", 4, "a concat layer needs 'with'", ""},
+    {HEAD "layers = (\n{ type = \"concat\"; with = []; }," FC ");", 4,
+     "with: accepted are 1 to 7 layers", ""},
+    {HEAD "layers = (\n{ type = \"concat\"; with = [\"image\", \"image\", \"image\", \"image\",\n"
+          "\"image\", \"image\", \"image\", \"image\"]; }," FC ");",
+     4, "with: accepted are 1 to 7 layers", ""},
+    {HEAD "layers = (\n{ type = \"concat\"; with = [\"image\", \"b\"]; }," FC ");", 4,
+     "with 'b' is no layer above", ""},
+    {HEAD "layers = (\n{ type = \"concat\"; with = [3]; }," FC ");", 4, "with '' is no layer", ""},
+    {HEAD "layers = (\n{ type = \"add\"; with = [\"image\"]; }," FC ");", 4, "with '' is no layer",
+     ""},
     {HEAD "layers = (\n" FC ",\n" FC ");", 4, "needs 'units'", ""},
     {HEAD "layers = (\n{ type = \"dense\"; units = 9; });", 4, "as many as classes, 10", ""},
     {HEAD "layers = (\n{ type = \"dense\"; activation = \"relu\"; });", 4, "accepted is linear",

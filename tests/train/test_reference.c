@@ -83,8 +83,8 @@ START_TEST(gradients_are_differences)
 {
     tw_network_t net;
 
-    small_net_read(&net, small_net_text);
-    net.loss = _i == 0 ? TW_LOSS_SOFTMAX : TW_LOSS_LOGISTIC;
+    small_net_read(&net, _i == 2 ? branches_net_text : small_net_text);
+    net.loss = _i == 1 ? TW_LOSS_LOGISTIC : TW_LOSS_SOFTMAX;
     check_gradients(&net);
     tw_network_destroy(&net);
 }
@@ -175,7 +175,7 @@ int main(void)
     Suite *suite = suite_create("train/reference");
     TCase *tcase = test_case_within(suite, "all", 300);
 
-    tcase_add_loop_test(tcase, gradients_are_differences, 0, 2);
+    tcase_add_loop_test(tcase, gradients_are_differences, 0, 3);
     tcase_add_loop_test(tcase, parts_train_as_the_whole, 2, 5);
     tcase_add_loop_test(tcase, local_statistics_differ, 2, 5);
     return test_main(suite);

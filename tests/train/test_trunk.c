@@ -14,6 +14,13 @@ static const char dense_text[] =
     "layers = ( { type = \"dropout\"; rate = 0.2; }, { type = \"dense\"; units = 6; },\n"
     "           { type = \"dense\"; } );\n";
 
+static const char *const texts[] = {
+    small_net_text,
+#ifndef TW_ON_STANDIN
+    branches_net_text,
+#endif
+};
+
 START_TEST(trunk_agrees_with_the_oracle)
 {
     const ref_how_t evaluation = {.training = 0, .scale = 1.0};
@@ -24,7 +31,7 @@ START_TEST(trunk_agrees_with_the_oracle)
     const char     *name;
     double          off;
 
-    small_net_read(&net, small_net_text);
+    small_net_read(&net, texts[_i]);
     e = examples_make(&net, 7, 2);
     oracle_make(&o, &net, &e);
     rig_make(&rig, &net, NULL);
@@ -337,7 +344,7 @@ int main(void)
     Suite *suite = suite_create("train/trunk on " BACKEND_HERE);
     TCase *tcase = test_case_within(suite, "all", 120);
 
-    tcase_add_test(tcase, trunk_agrees_with_the_oracle);
+    tcase_add_loop_test(tcase, trunk_agrees_with_the_oracle, 0, sizeof(texts) / sizeof(texts[0]));
     tcase_add_test(tcase, numbers_of_examples_may_change);
     tcase_add_test(tcase, dense_networks_have_no_trunk);
     tcase_add_loop_test(tcase, layers_are_ready_in_falling_order, 0, 2);

@@ -181,12 +181,14 @@ int tw_graph_input(tw_graph_t *graph, tw_shape_t shape, tw_tensor_t **y_p, float
  * - an addition, y = activation(x1 + shortcut(x2)): x1 has the shape of y. Where x2 is larger by a
  *   stride in h and w, every stride-th row and column is taken; where it has fewer channels, the
  *   last ones are 0 (option A of residual networks);
+ * - a concatenation: the channels of x[0], then those of x[1] and so on, at most TW_LAYER_INPUTS;
  * - dropout: in training a unit is 0 with probability rate, else divided by 1 - rate. The mask of a
  *   row is that of tw_drop_make(tw_random_key(seed, TW_RANDOM_DROPOUT, step, example * 64 +
  *   layer->drop), rate) by the unit's place in c, h, w order: no matter what rank, layout or
  *   device.
  * @param params  of a convolution; of batch normalisation w is gamma [c] and b beta [c]; else {0}
- * @param x       the layer's inputs: an addition has two, x1 and x2, others one */
+ * @param x       the layer's inputs: an addition has two, x1 and x2, a concatenation at least two,
+ *                others one */
 int tw_graph_layer(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
                    tw_tensor_t *const *x, size_t inputs, tw_tensor_t **y_p, tw_op_t **op_p,
                    tw_problem_t *problem);

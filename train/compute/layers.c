@@ -16,6 +16,11 @@ typedef struct tw_layer_row {
     int    pools;     /* its result may be the largest of its inputs                   */
 } tw_layer_row_t;
 
+static int is_of(tw_shape_t want, tw_shape_t is)
+{
+    return is.c == want.c && is.h == want.h && is.w == want.w;
+}
+
 /* All windows of a pooling have something of the image. */
 static int check_windows(const tw_network_layer_t *layer, tw_tensor_t *const *x,
                          tw_problem_t *problem)
@@ -62,6 +67,28 @@ static int check_shortcut(const tw_network_layer_t *layer, tw_tensor_t *const *x
     return 0;
 }
 
+/* The inputs have one height and width, and together the channels of the result. */
+static int check_joined(const tw_network_layer_t *layer, tw_tensor_t *const *x,
+                        tw_problem_t *problem)
+{
+    tw_shape_t sum = {.h = layer->in.h, .w = layer->in.w};
+
+    for (size_t i = 0; i < tw_layer_inputs(layer); i++) {
+        if (x[i]->shape.h != sum.h || x[i]->shape.w != sum.w) {
+            return tw_problem_set(problem, "layer %s joins %zu x %zu x %zu to %zu x %zu x %zu",
+                                  layer->name, x[i]->shape.c, x[i]->shape.h, x[i]->shape.w,
+                                  layer->in.c, layer->in.h, layer->in.w);
+        }
+        sum.c += x[i]->shape.c;
+    }
+    return is_of(layer->out, sum) ? 0
+                                  : tw_problem_set(problem,
+                                                   "layer %s joins %zu x %zu x %zu, not the %zu x "
+                                                   "%zu x %zu of its output",
+                                                   layer->name, sum.c, sum.h, sum.w, layer->out.c,
+                                                   layer->out.h, layer->out.w);
+}
+
 static const tw_layer_row_t rows[TW_LAYER_KINDS] = {
     [TW_CONV]       = {NULL},
     [TW_POOL]       = {check_windows, .linear = 1, .pools = 1},
@@ -69,13 +96,9 @@ static const tw_layer_row_t rows[TW_LAYER_KINDS] = {
     [TW_LRN]        = {check_lrn, .linear = 1},
     [TW_NORM]       = {NULL, .rectifies = 1},
     [TW_ADD]        = {check_shortcut, .inputs = 2, .passes = 1},
+    [TW_CONCAT]     = {check_joined, .inputs = TW_LAYER_INPUTS, .linear = 1},
     [TW_DROPOUT]    = {NULL, .linear = 1},
 };
-
-static int is_of(tw_shape_t want, tw_shape_t is)
-{
-    return is.c == want.c && is.h == want.h && is.w == want.w;
-}
 
 static int layers_check(const tw_network_layer_t *layer, tw_tensor_t *const *x, size_t inputs,
                         tw_problem_t *problem)

@@ -34,6 +34,8 @@ static const tw_key_t layer_keys[] = {
     {"name", TW_KEY_WORD, LAYER(name), 0, 0, NULL, ALL, 0},
     {"input", TW_KEY_LAYER, LAYER(input[0]), 0, 0, NULL, ALL, 0},
     {"with", TW_KEY_LAYER, LAYER(input[1]), 0, 0, NULL, BIT(TW_ADD), BIT(TW_ADD)},
+    {"with", TW_KEY_LAYERS, offsetof(tw_network_layer_t, input[1]),
+     (TW_LAYER_INPUTS - 1) * sizeof(int), 0, 0, NULL, BIT(TW_CONCAT), BIT(TW_CONCAT)},
     {"channels", TW_KEY_SIZE, LAYER(out.c), 1, 65536, NULL, BIT(TW_CONV), BIT(TW_CONV)},
     {"units", TW_KEY_SIZE, LAYER(out.c), 1, 1048576, NULL, BIT(TW_DENSE), 0},
     {"kernel", TW_KEY_PAIR, LAYER(kernel), 1, 1024, NULL, WINDOW, BIT(TW_CONV)},
@@ -216,6 +218,29 @@ static int shape_add(tw_network_t *net, size_t l, tw_problem_t *problem)
     return 0;
 }
 
+/* All inputs have the same height and width. */
+static int shape_concat(tw_network_t *net, size_t l, tw_problem_t *problem)
+{
+    tw_network_layer_t *layer = &net->layer[l];
+
+    layer->out = layer->in;
+    for (size_t i = 1; i < tw_layer_inputs(layer); i++) {
+        const int        other = layer->input[i];
+        const tw_shape_t x     = tw_network_shape(net, other);
+
+        if (x.h != layer->in.h || x.w != layer->in.w) {
+            return tw_network_wrong(
+                net, l, problem,
+                "'%s' of %zux%zux%zu cannot be joined to %zux%zux%zu; accepted are the same "
+                "height and width",
+                other < 0 ? "image" : net->layer[other].name, x.c, x.h, x.w, layer->in.c,
+                layer->in.h, layer->in.w);
+        }
+        layer->out.c += x.c;
+    }
+    return 0;
+}
+
 /* ---- parameters ---------------------------------------------------------------------------- */
 
 static size_t weights_conv(const tw_network_layer_t *layer)
@@ -242,6 +267,7 @@ static const tw_kind_row_t rows[TW_LAYER_KINDS] = {
     [TW_LRN]        = {"an", 0, NULL, finish_lrn, shape_same, NULL, NULL},
     [TW_NORM]       = {"a", 0, begin_norm, finish_any, shape_same, per_channel, per_channel},
     [TW_ADD]        = {"an", 0, NULL, finish_any, shape_add, NULL, NULL},
+    [TW_CONCAT]     = {"a", 0, NULL, finish_any, shape_concat, NULL, NULL},
     [TW_DROPOUT]    = {"a", 0, NULL, finish_any, shape_same, NULL, NULL},
     [TW_DENSE]      = {"a", 1, begin_dense, finish_biased, shape_dense, weights_dense, NULL},
 };

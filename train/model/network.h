@@ -32,9 +32,10 @@
     X(CONV, conv)                                                                                  \
     X(POOL, pool)                                                                                  \
     X(ACTIVATION, activation)                                                                      \
-    X(LRN, lrn)   /* local response normalisation across channels */                               \
-    X(NORM, norm) /* batch normalisation */                                                        \
-    X(ADD, add)   /* of two layers: the end of a residual block */                                 \
+    X(LRN, lrn)       /* local response normalisation across channels */                           \
+    X(NORM, norm)     /* batch normalisation */                                                    \
+    X(ADD, add)       /* of two layers: the end of a residual block */                             \
+    X(CONCAT, concat) /* channels of several layers: the end of an inception module */             \
     X(DROPOUT, dropout)
 #define TW_KINDS(X) TW_TRUNK_KINDS(X) X(DENSE, dense)
 
@@ -70,7 +71,7 @@ typedef struct tw_network_layer {
     tw_layer_kind_t kind;
     char            name[32];
     int             line; /* of the file                                                     */
-    /* Layers, -1: the image, -2: none. At least one; add has two. */
+    /* Layers, -1: the image, -2: none. At least one; add has two, concat more than one. */
     int             input[TW_LAYER_INPUTS];
     tw_shape_t      in, out;   /* in: of input[0]; out of dense: {units, 1, 1}                    */
     size_t          kernel[2]; /* conv, pool: height, width; pool with global: the whole image    */

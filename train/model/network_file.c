@@ -9,7 +9,7 @@
 
 #include "train/model/kinds.h"
 
-enum { TW_KEYS_OF_ONE = 4 }; /* type, name, input, with: the first of a layer's keys, no defaults */
+enum { TW_KEYS_OF_ONE = 5 }; /* type, name, input, with twice: a layer's first keys, no defaults */
 
 /* ---- layers -------------------------------------------------------------------------------- */
 

@@ -22,7 +22,8 @@ typedef enum tw_key_kind {
     TW_KEY_DOUBLE,
     TW_KEY_CHOICE, /* an enum: index in choices                              */
     TW_KEY_INIT,   /* tw_init_t                                              */
-    TW_KEY_LAYER   /* int: name of a layer above, or "image" (-1)            */
+    TW_KEY_LAYER,  /* int: name of a layer above, or "image" (-1)            */
+    TW_KEY_LAYERS  /* int[room / sizeof(int)]: one or more of them, the rest -2 */
 } tw_key_kind_t;
 
 typedef struct tw_key {

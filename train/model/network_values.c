@@ -197,6 +197,26 @@ static int read_layer(const tw_reader_t *reader, const tw_key_t *key,
                            key->name, tw_shown(shown, sizeof(shown), value));
 }
 
+static int read_layers(const tw_reader_t *reader, const tw_key_t *key,
+                       const config_setting_t *setting, int *layers)
+{
+    const int most = (int)(key->room / sizeof(int)), is_array = config_setting_is_array(setting),
+              n = is_array ? config_setting_length(setting) : 1;
+
+    if (n < 1 || n > most) {
+        return tw_reader_wrong(reader, setting, "%s: accepted are 1 to %d layers: [\"NAME\", ...]",
+                               key->name, most);
+    }
+    for (int i = 0; i < n; i++) {
+        if (read_layer(reader, key,
+                       is_array ? config_setting_get_elem(setting, (unsigned)i) : setting,
+                       &layers[i]) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* ---- specs --------------------------------------------------------------------------------- */
 
 static const struct {
@@ -332,6 +352,8 @@ int tw_key_read(const tw_reader_t *reader, const tw_key_t *key, const config_set
         return read_init(reader, key, setting, field);
     case TW_KEY_LAYER:
         return read_layer(reader, key, setting, field);
+    case TW_KEY_LAYERS:
+        return read_layers(reader, key, setting, field);
     }
     return -1;
 }

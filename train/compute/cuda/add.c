@@ -75,6 +75,9 @@ static int add_make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_t
     return 0;
 }
 
+/* No such operation: a model with one is refused (compute/layers.c). */
+const tw_op_class_t tw_gpu_concat = {.name = "concat"};
+
 const tw_op_class_t tw_gpu_add = {.name    = "add",
                                   .bytes   = sizeof(tw_gpu_add_t),
                                   .forward = add_forward,

@@ -58,7 +58,7 @@ dnnl_status_t tw_host_md(tw_md_t *md_p, size_t n, tw_shape_t shape, int layout);
 void tw_host_settle(tw_tensor_t *y, const float *g, const float *more, tw_activation_t how);
 void tw_host_add_gradient(tw_tensor_t *x, const float *g);
 
-/* ---- the operation of each layer: conv.c, pool.c, activation.c, norm.c, add.c, output.c ---- */
+/* ---- operations: conv.c, pool.c, activation.c, norm.c, add.c, concat.c, output.c ---- */
 
 #define TW_KIND(kind, name) extern const tw_op_class_t tw_host_##name;
 TW_TRUNK_KINDS(TW_KIND)
