@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/train/test_network.c - the built-in models have the published shapes and numbers of
  * parameters; windows are counted one by one; data may bring another shape. Sources of the numbers:
- * S0 (arXiv 2004.02297) table I and its code, S1 (1511.04561), S3's ResNet-20, S4 (1404.5997).
+ * S0 (arXiv 2004.02297) table I and its code, S1 (1511.04561), S3's ResNet-20, S4 (1404.5997),
+ * GoogLeNet (1409.4842) table 1, ResNet-50 (1512.03385) table 1.
  * Those of the models made small for CIFAR are counted by hand from their shapes.
  */
 #include "config.h"
@@ -47,6 +48,8 @@ static const struct {
     {"vgg-a", 129585736, 200, 13, {512, 7, 7}},
     {"resnet-34", 21387272, 200, 90, {512, 1, 1}},
     {"resnet-20", 269722, 10, 48, {64, 1, 1}},
+    {"googlenet", 5966272 + 7280 + 1025000, 1000, 82, {1024, 1, 1}},
+    {"resnet-50", 25557032, 1000, 124, {2048, 1, 1}},
     /* ours: S0's networks in small */
     {"alexnet-cifar", 653834, 10, 6, {64, 3, 3}},
     {"vgg-cifar", 812394, 10, 10, {128, 2, 2}},
@@ -132,6 +135,19 @@ static const struct {
     {"resnet-34", "block5.3", 0, 0},
     {"resnet-34", "fc", 102400, 200},
     {"resnet-20", "conv1", 432, 0},
+    {"googlenet", "conv1", 9408, 64},
+    {"googlenet", "conv2.reduce", 4096, 64},
+    {"googlenet", "conv2", 110592, 192},
+    {"googlenet", "fc", 1024000, 1000},
+    {"resnet-50", "conv1", 9408, 0},
+    {"resnet-50", "norm1", 64, 64},
+    {"resnet-50", "block2.1.conv0", 16384, 0},
+    {"resnet-50", "block2.1.conv1", 4096, 0},
+    {"resnet-50", "block2.2.conv1", 16384, 0},
+    {"resnet-50", "block3.1.conv0", 131072, 0},
+    {"resnet-50", "block5.3.conv2", 2359296, 0},
+    {"resnet-50", "block5.3.norm3", 2048, 2048},
+    {"resnet-50", "fc", 2048000, 1000},
     {"resnet-20", "fc", 640, 10},
     {"alexnet-cifar", "conv1", 2400, 32},
     {"alexnet-cifar", "conv2", 51200, 64},
@@ -183,6 +199,15 @@ static const struct {
     {"resnet-34", "block5.3", {512, 7, 7}},
     {"resnet-34", "pool6", {512, 1, 1}},
     {"resnet-20", "block2.3", {16, 32, 32}},
+    {"googlenet", "conv1", {64, 112, 112}},
+    {"googlenet", "pool1", {64, 56, 56}},
+    {"googlenet", "pool2", {192, 28, 28}},
+    {"googlenet", "pool5", {1024, 1, 1}},
+    {"resnet-50", "conv1", {64, 112, 112}},
+    {"resnet-50", "block2.3", {256, 56, 56}},
+    {"resnet-50", "block3.4", {512, 28, 28}},
+    {"resnet-50", "block4.6", {1024, 14, 14}},
+    {"resnet-50", "block5.3", {2048, 7, 7}},
     {"resnet-20", "block3.1", {32, 16, 16}},
     {"resnet-20", "block4.3", {64, 8, 8}},
 };
@@ -201,6 +226,64 @@ START_TEST(layers_have_the_published_shape)
 }
 END_TEST
 
+/* Table 1 of GoogLeNet: the channels of each branch, and what goes in and comes out. The numbers
+ * of parameters there are not those of its channels (2.7K of the 9,408 of the first layer, 463K of
+ * the 509,440 of 4c), so the weights here are the sums of products of the channels, by hand. */
+static const struct {
+    const char *module, *before;
+    size_t      one, reduce3, three, reduce5, five, pool, out, side, weights;
+} modules[] = {
+    {"3a", "pool2", 64, 96, 128, 16, 32, 32, 256, 28, 163328},
+    {"3b", "3a", 128, 128, 192, 32, 96, 64, 480, 28, 388096},
+    {"4a", "pool3", 192, 96, 208, 16, 48, 64, 512, 14, 375552},
+    {"4b", "4a", 160, 112, 224, 24, 64, 64, 512, 14, 448512},
+    {"4c", "4b", 128, 128, 256, 24, 64, 64, 512, 14, 509440},
+    {"4d", "4c", 112, 144, 288, 32, 64, 64, 528, 14, 604672},
+    {"4e", "4d", 256, 160, 320, 32, 128, 128, 832, 14, 867328},
+    {"5a", "pool4", 256, 160, 320, 32, 128, 128, 832, 7, 1042432},
+    {"5b", "5a", 384, 192, 384, 48, 128, 128, 1024, 7, 1442816},
+};
+
+/* Layer MODULE.PART, of so many channels, behind layer `from`; its weights. */
+static size_t part_of(const tw_network_t *net, const char *module, const char *part,
+                      const char *from, size_t channels)
+{
+    char   name[32];
+    size_t l;
+
+    snprintf(name, sizeof(name), "%s.%s", module, part);
+    l = find(net, name);
+    ck_assert_uint_eq(net->layer[l].out.c, channels);
+    snprintf(name, sizeof(name), "%s%s", from[0] == '.' ? module : "", from);
+    ck_assert_int_eq(net->layer[l].input[0], (int)find(net, name));
+    return tw_network_weights(net, l);
+}
+
+START_TEST(modules_have_the_published_channels)
+{
+    const char  *m = modules[_i].module, *before = modules[_i].before;
+    tw_network_t net;
+    size_t       weights, in, l;
+
+    load(&net, "googlenet");
+    l       = find(&net, m);
+    in      = net.layer[find(&net, before)].out.c;
+    weights = part_of(&net, m, "1x1", before, modules[_i].one) +
+              part_of(&net, m, "3x3.reduce", before, modules[_i].reduce3) +
+              part_of(&net, m, "3x3", ".3x3.reduce", modules[_i].three) +
+              part_of(&net, m, "5x5.reduce", before, modules[_i].reduce5) +
+              part_of(&net, m, "5x5", ".5x5.reduce", modules[_i].five) +
+              part_of(&net, m, "pool", before, in) +
+              part_of(&net, m, "pool.proj", ".pool", modules[_i].pool);
+    ck_assert_uint_eq(weights, modules[_i].weights);
+    ck_assert_uint_eq(tw_layer_inputs(&net.layer[l]), 4);
+    ck_assert_uint_eq(net.layer[l].out.c, modules[_i].out);
+    ck_assert_uint_eq(net.layer[l].out.h, modules[_i].side);
+    ck_assert_uint_eq(net.layer[l].out.w, modules[_i].side);
+    tw_network_destroy(&net);
+}
+END_TEST
+
 /* T7: three pools; 36 convolutions, of which 3 project; option A has no parameters. */
 START_TEST(models_have_the_published_layers)
 {
@@ -209,7 +292,8 @@ START_TEST(models_have_the_published_layers)
         size_t      convs, pools, norms, adds, dropouts, lrns;
     } counts[] = {{"alexnet-s0", 5, 3, 0, 0, 3, 0},   {"alexnet-s0-valid", 5, 3, 0, 0, 3, 0},
                   {"alexnet-s4", 5, 3, 0, 0, 2, 2},   {"vgg-a", 8, 5, 0, 0, 2, 0},
-                  {"resnet-34", 36, 2, 36, 16, 0, 0}, {"resnet-20", 19, 1, 19, 9, 0, 0}};
+                  {"resnet-34", 36, 2, 36, 16, 0, 0}, {"resnet-20", 19, 1, 19, 9, 0, 0},
+                  {"googlenet", 57, 14, 0, 0, 1, 2},  {"resnet-50", 53, 2, 53, 16, 0, 0}};
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         size_t       n[TW_DENSE + 1] = {0};
         tw_network_t net;
@@ -406,6 +490,8 @@ int main(void)
     tcase_add_loop_test(tc, tensors_have_the_published_size, 0,
                         sizeof(tensors) / sizeof(tensors[0]));
     tcase_add_loop_test(tc, layers_have_the_published_shape, 0, sizeof(shapes) / sizeof(shapes[0]));
+    tcase_add_loop_test(tc, modules_have_the_published_channels, 0,
+                        sizeof(modules) / sizeof(modules[0]));
     tcase_add_test(tc, models_have_the_published_layers);
     tcase_add_test(tc, models_have_the_published_settings);
     tcase_add_test(tc, windows_are_counted_one_by_one);
