@@ -104,7 +104,7 @@ static uint64_t end_of_stretch(const tw_training_t *t)
     if (every != 0 && (t->step / every + 1) * every < end) {
         end = (t->step / every + 1) * every;
     }
-    return steps != 0 && steps < end ? steps : end;
+    return steps != 0 && steps - t->shift < end ? steps - t->shift : end;
 }
 
 /* What the last step has sent. */
@@ -215,12 +215,11 @@ static double median_step(const tw_training_t *t)
 /* Sums become means, and the epoch one of those done, even if the run ends inside it. */
 static void close_epoch(tw_training_t *t)
 {
-    const tw_evaluation_t *tested = tw_evaluations_at(&t->evaluations, t->step);
-    const double           steps  = (double)(t->step - t->epochs * t->steps);
+    const tw_evaluation_t *tested = tw_evaluations_at(&t->evaluations, tw_training_done(t));
     tw_training_record_t   record = t->record;
 
-    record.bytes_sent         = t->codecs.native ? -1.0 : record.bytes_sent / steps;
-    record.bytes_uncompressed = t->codecs.native ? -1.0 : record.bytes_uncompressed / steps;
+    record.bytes_sent         = t->codecs.native ? -1.0 : record.bytes_sent / record.steps;
+    record.bytes_uncompressed = t->codecs.native ? -1.0 : record.bytes_uncompressed / record.steps;
     record.exposed /= record.seconds;
     record.train_loss /= record.images;
     record.train_error  = tw_step_counts_errors(t) ? record.train_error / record.images : -1.0;
@@ -250,7 +249,8 @@ static int finished(const tw_training_t *t)
 {
     const uint64_t steps = t->options->steps;
 
-    return reached(t) || (steps != 0 ? t->step >= steps : t->epochs >= t->epochs_wanted);
+    return reached(t) ||
+           (steps != 0 ? tw_training_done(t) >= steps : t->epochs >= t->epochs_wanted);
 }
 
 static void end_epoch(tw_training_t *t)

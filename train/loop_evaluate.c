@@ -12,27 +12,29 @@
 #include "train/step/step.h"
 
 /* Fractions of the test images that the network gets wrong, by its first answer and by its first
- * five. All ranks take part in all batches: they hold the dense layers together. */
-static int test(tw_training_t *t, double *error_p, double *error_top5_p, tw_problem_t *problem)
+ * five, and the mean loss. All ranks take part in all batches: they hold the dense layers
+ * together. */
+static int test(tw_training_t *t, tw_evaluation_t *e, tw_problem_t *problem)
 {
-    const size_t    all   = tw_feed_count(t->feed, TW_SUBSET_TEST);
-    tw_head_wrong_t wrong = {.one = 0};
-    double          mine[2], sum[2];
+    const size_t    all     = tw_feed_count(t->feed, TW_SUBSET_TEST);
+    tw_head_wrong_t wrong   = {.one = 0};
+    double          mine[3] = {0.0}, sum[3];
 
     tw_profile_evaluation(t->profile, 1);
     for (size_t begin = 0; begin < all; begin += t->batch) {
-        if (tw_step_test(t, begin, &wrong, problem) != 0) {
+        if (tw_step_test(t, begin, &mine[2], &wrong, problem) != 0) {
             return -1;
         }
     }
     mine[0] = (double)wrong.one;
     mine[1] = (double)wrong.five;
     watch_begin("MPI_Allreduce");
-    MPI_Allreduce(mine, sum, 2, MPI_DOUBLE, MPI_SUM, t->comm);
+    MPI_Allreduce(mine, sum, 3, MPI_DOUBLE, MPI_SUM, t->comm);
     watch_end();
     tw_profile_evaluation(t->profile, 0);
-    *error_p      = sum[0] / (double)all;
-    *error_top5_p = sum[1] / (double)all;
+    e->test_error      = sum[0] / (double)all;
+    e->test_error_top5 = sum[1] / (double)all;
+    e->test_loss       = sum[2] / (double)all;
     return 0;
 }
 
@@ -56,7 +58,7 @@ int tw_training_check_weights(tw_training_t *t, tw_problem_t *problem)
         bad = finite || bad < l ? bad : l;
     }
     snprintf(when, sizeof(when), "after %s %" PRIu64, whole ? "epoch" : "step",
-             whole ? t->step / t->steps : t->step);
+             whole ? t->step / t->steps : tw_training_done(t));
     /* Shares of split layers only their rank sees. */
     MPI_Allreduce(&bad, &first, 1, MPI_UINT64_T, MPI_MIN, t->comm);
     if (tw_agree_words(t->comm, words, layers, &rank, &layer) != 0) {
@@ -70,14 +72,15 @@ int tw_training_check_weights(tw_training_t *t, tw_problem_t *problem)
     return status;
 }
 
-/* Errors are sums of whole numbers, and seconds have been agreed on, so all ranks note the same. */
+/* Seconds have been agreed on, and errors and loss come from one sum: all ranks note the same. */
 int tw_training_evaluate(tw_training_t *t, tw_problem_t *problem)
 {
-    tw_evaluation_t one = {.step       = t->step,
+    tw_evaluation_t one = {.step       = tw_training_done(t),
+                           .epoch      = t->epochs + 1,
                            .seconds    = t->seconds,
                            .train_loss = t->record.train_loss / t->record.images};
 
-    if (test(t, &one.test_error, &one.test_error_top5, problem) != 0) {
+    if (test(t, &one, problem) != 0) {
         return -1;
     }
     if (tw_evaluations_add(&t->evaluations, &one, problem) != 0) {

@@ -47,6 +47,7 @@ typedef struct tw_training_record {
     double global;                         /* 1: batch statistics were global             */
     double waited;                         /* seconds that steps waited for images; of the rank that
                                               waited most                                         */
+    double steps;                          /* done                                        */
 } tw_training_record_t;
 
 /* Time of this rank in exposed communication: starting exchanges, advancing them between layers,
@@ -90,24 +91,26 @@ typedef struct tw_training {
     tw_normalisation_t          norm;
     tw_rates_t                  rates;
 
-    uint64_t             *own;       /* this rank's current images, in the data */
-    uint64_t             *examples;  /* of the rows that pass the head          */
-    uint32_t             *labels;    /* labels of these rows                    */
-    float                *outputs;   /* in tests, sums of outputs over views, for these rows */
-    tw_hybrid_t          *running;   /* the division of the current step        */
-    tw_problem_t         *problem;   /* of the current step                     */
-    float                *gfeatures; /* gradient of the features of this rank's examples, in memory
+    uint64_t     *own;          /* this rank's current images, in the data */
+    uint64_t     *examples;     /* of the rows that pass the head          */
+    uint32_t     *labels;       /* labels of these rows                    */
+    float        *outputs;      /* in tests, sums of outputs over views, for these rows */
+    tw_hybrid_t  *running;      /* the division of the current step        */
+    tw_problem_t *problem;      /* of the current step                     */
+    float        *gfeatures;    /* gradient of the features of this rank's examples, in memory
                                          of the backend */
-    double               *network_sent; /* [size]: bytes to other nodes, of each rank in this run */
-    uint64_t              counted;      /* steps in which they were counted        */
-    double               *step_times;   /* [2 steps]: of this epoch in this run, then sorted */
-    size_t                timed;        /* number of step_times                    */
-    size_t                steps;        /* per epoch                               */
-    uint64_t              step;         /* total completed steps                   */
-    uint64_t              epochs;       /* completed epochs                        */
-    uint64_t              resumed;      /* of these, completed before this run     */
-    double                seconds;      /* total training time of the slowest rank */
-    tw_training_record_t *records;      /* [room]                                  */
+    double       *network_sent; /* [size]: bytes to other nodes, of each rank in this run */
+    uint64_t      counted;      /* steps in which they were counted        */
+    double       *step_times;   /* [2 steps]: of this epoch in this run, then sorted */
+    size_t        timed;        /* number of step_times                    */
+    size_t        steps;        /* per epoch                               */
+    uint64_t      step;         /* completed steps, `steps` for every epoch */
+    uint64_t shift;  /* as many more have been done (modulo 2^64), since a checkpoint was of another
+                       batch or other data; else 0 */
+    uint64_t epochs; /* completed epochs                        */
+    uint64_t resumed;              /* of these, completed before this run     */
+    double   seconds;              /* total training time of the slowest rank */
+    tw_training_record_t *records; /* [room]                                  */
     uint64_t              room;
     tw_training_record_t  record; /* sums of the current epoch               */
     tw_evaluations_t      evaluations;
@@ -129,6 +132,12 @@ int tw_training_create(tw_training_t *t, const tw_train_options_t *options, tw_c
 /** Create only network, data and loader. Otherwise as tw_training_create(). */
 int tw_training_create_loader(tw_training_t *t, const tw_train_options_t *options,
                               tw_context_t *ctx, MPI_Comm comm, tw_problem_t *problem);
+
+/* Steps that the run has done; t->step if all had the same batch and data. */
+static inline uint64_t tw_training_done(const tw_training_t *t)
+{
+    return t->step + t->shift;
+}
 
 /* Weights have owners: not every rank updates all. */
 static inline int tw_training_has_owners(const tw_training_t *t)

@@ -47,8 +47,9 @@ static void begin(void)
 /* After three steps of two an epoch, and a test after each. */
 static void set_progress(void)
 {
-    const tw_evaluation_t one = {1, 0.5, 0.5, 0.25, 1.0}, two = {3, 0.75, 0.5, 0.0, 0.5};
-    tw_problem_t          problem = {0};
+    const tw_evaluation_t one = {1, 0.5, 0.5, 0.25, 1.0, 1.0, 1},
+                          two = {3, 0.75, 0.5, 0.0, 0.5, 0.5, 2};
+    tw_problem_t problem      = {0};
 
     training.epochs            = 1;
     training.step              = 3;

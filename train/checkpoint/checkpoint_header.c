@@ -13,7 +13,7 @@
 #include "train/base/hash.h"
 
 #define TW_CHECKPOINT_ORDER  UINT64_C(0x0102030405060708)
-#define TW_CHECKPOINT_FORMAT 6
+#define TW_CHECKPOINT_FORMAT 7
 #define TW_EPOCHS_MOST       1000000u
 
 static const char magic[8] = {'t', 'w', 't', 'r', 'a', 'i', 'n', '0' + TW_CHECKPOINT_FORMAT};

@@ -15,6 +15,8 @@ typedef struct tw_evaluation {
     double   seconds;                     /* of training before it, of the slowest rank  */
     double   test_error, test_error_top5; /* fractions                                   */
     double   train_loss;                  /* mean over the epoch so far, with dropout    */
+    double   test_loss;                   /* mean over the test images                   */
+    uint64_t epoch;                       /* of that step, from 1                        */
 } tw_evaluation_t;
 
 typedef struct tw_evaluations {

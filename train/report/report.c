@@ -101,7 +101,8 @@ void tw_report_begin(tw_training_t *t)
            o->seed, t->kernels->isa, tw_backend_name(t->backend));
     report_transfer(t);
     if (t->step > t->epochs * t->steps) {
-        printf("resumed in epoch %" PRIu64 ", after step %" PRIu64 "\n", t->epochs + 1, t->step);
+        printf("resumed in epoch %" PRIu64 ", after step %" PRIu64 "\n", t->epochs + 1,
+               tw_training_done(t));
     } else if (t->resumed > 0) {
         printf("resumed after epoch %" PRIu64 "\n", t->resumed);
     }
@@ -144,8 +145,8 @@ void tw_report_step(tw_training_t *t, double seconds, double exposed)
         return;
     }
     if (t->options->steps != 0) {
-        printf("step %4" PRIu64 "  loss %.4f  %.4g s  %4.1f %% exposed\n", t->step, t->loss,
-               seconds, 100.0 * exposed);
+        printf("step %4" PRIu64 "  loss %.4f  %.4g s  %4.1f %% exposed\n", tw_training_done(t),
+               t->loss, seconds, 100.0 * exposed);
         fflush(stdout);
         return;
     }
@@ -155,11 +156,6 @@ void tw_report_step(tw_training_t *t, double seconds, double exposed)
         report_progress(t);
         t->shown = now;
     }
-}
-
-uint64_t tw_report_epoch_of(const tw_training_t *t, const tw_evaluation_t *e)
-{
-    return (e->step - 1) / t->steps + 1;
 }
 
 void tw_report_evaluation(tw_training_t *t)
@@ -172,7 +168,7 @@ void tw_report_evaluation(tw_training_t *t)
     tw_report_wipe(t);
     tw_report_changes(t);
     printf("test after step %5" PRIu64 ", epoch %3" PRIu64 "  loss %.4f  test error %5.2f %%  ",
-           e->step, tw_report_epoch_of(t, e), e->train_loss, 100.0 * e->test_error);
+           e->step, e->epoch, e->train_loss, 100.0 * e->test_error);
     print_top5(t, e->test_error_top5);
     printf("%6.2f s of training\n", e->seconds);
     fflush(stdout);
@@ -208,7 +204,7 @@ void tw_report_switch(tw_training_t *t)
     if (t->rank == 0) {
         printf("batch statistics are global from step %" PRIu64 " on: the training accuracy has "
                "converged\n",
-               t->step + 1);
+               tw_training_done(t) + 1);
         fflush(stdout);
     }
 }
@@ -273,7 +269,7 @@ static void print_until(const tw_training_t *t)
                first->seconds, first->step);
     } else if (t->options->until >= 0.0) {
         printf("not reached: %s after %.2f s of training, %" PRIu64 " steps\n",
-               t->options->until_text, t->seconds, t->step);
+               t->options->until_text, t->seconds, tw_training_done(t));
     }
 }
 

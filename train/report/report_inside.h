@@ -19,9 +19,6 @@ const tw_evaluation_t *tw_report_last_test(const tw_training_t *t);
 /** The first test that meets --until; NULL: none yet, or no --until. */
 const tw_evaluation_t *tw_report_reached(const tw_training_t *t);
 
-/** The epoch of a test. */
-uint64_t tw_report_epoch_of(const tw_training_t *t, const tw_evaluation_t *e);
-
 /** The network, as one word. */
 void tw_report_shape(const tw_network_t *net, char *text, size_t size);
 

@@ -58,12 +58,12 @@ static json_t *epoch_object(const tw_training_t *t, uint64_t e)
                      r->global > 0.0);
 }
 
-static json_t *evaluation_object(const tw_training_t *t, const tw_evaluation_t *e)
+static json_t *evaluation_object(const tw_evaluation_t *e)
 {
-    return json_pack("{s:I, s:I, s:f, s:f, s:f, s:f}", "step", (json_int_t)e->step, "epoch",
-                     (json_int_t)tw_report_epoch_of(t, e), "seconds", e->seconds, "test_error",
-                     e->test_error, "test_error_top5", e->test_error_top5, "train_loss",
-                     e->train_loss);
+    return json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:o}", "step", (json_int_t)e->step, "epoch",
+                     (json_int_t)e->epoch, "seconds", e->seconds, "test_error", e->test_error,
+                     "test_error_top5", e->test_error_top5, "train_loss", e->train_loss,
+                     "test_loss", isfinite(e->test_loss) ? json_real(e->test_loss) : json_null());
 }
 
 static json_t *until_object(const tw_training_t *t)
@@ -93,7 +93,7 @@ static json_t *results(const tw_training_t *t)
     for (size_t i = 0; i < t->evaluations.count; i++) {
         const tw_evaluation_t *e = &t->evaluations.list[i];
 
-        json_array_append_new(evaluations, evaluation_object(t, e));
+        json_array_append_new(evaluations, evaluation_object(e));
         lowest = e->test_error < lowest ? e->test_error : lowest;
     }
     snprintf(hash, sizeof(hash), "%016" PRIx64, t->hash);

@@ -107,7 +107,7 @@ void tw_report_calibration(const tw_training_t *t)
     } else if (t->calibration != NULL) {
         printf("AWP: no T: no test had fewer errors than the one before it in %" PRIu64
                " steps, %zu tests\n",
-               t->step, t->evaluations.count);
+               tw_training_done(t), t->evaluations.count);
     }
 }
 

@@ -296,6 +296,7 @@ int tw_step_train(tw_training_t *t, tw_training_record_t *record, tw_problem_t *
     record->train_loss += (double)extra[0];
     record->train_error += (double)extra[1];
     record->images += (double)n;
+    record->steps += 1.0;
     return 0;
 }
 
@@ -312,20 +313,22 @@ static int test_view(tw_training_t *t, tw_feed_batch_t batch, tw_problem_t *prob
     return step_forward(&walk, &pass, first);
 }
 
-int tw_step_test(tw_training_t *t, size_t begin, tw_head_wrong_t *wrong, tw_problem_t *problem)
+int tw_step_test(tw_training_t *t, size_t begin, double *loss, tw_head_wrong_t *wrong,
+                 tw_problem_t *problem)
 {
     tw_feed_batch_t batch = {.step = t->step, .testing = 1, .begin = begin};
     tw_head_wrong_t more;
-    double          loss;
+    double          one;
 
     for (; batch.view < tw_feed_views(t->feed); batch.view++) {
         if (test_view(t, batch, problem) != 0) {
             return -1;
         }
     }
-    if (tw_head_take(t->head, &loss, &more, problem) != 0) {
+    if (tw_head_take(t->head, &one, &more, problem) != 0) {
         return -1;
     }
+    *loss += one;
     wrong->one += more.one;
     wrong->five += more.five;
     return 0;

@@ -15,9 +15,10 @@ int tw_step_train(tw_training_t *t, tw_training_record_t *record, tw_problem_t *
  * so it is made only if something depends on it. */
 int tw_step_counts_errors(const tw_training_t *t);
 
-/** Test the global batch of test images from `begin` on, and add this rank's share of the errors.
- * Collective. Same returns. */
-int tw_step_test(tw_training_t *t, size_t begin, tw_head_wrong_t *wrong, tw_problem_t *problem);
+/** Test the global batch of test images from `begin` on, and add this rank's share of the loss and
+ * of the errors. Collective. Same returns. */
+int tw_step_test(tw_training_t *t, size_t begin, double *loss, tw_head_wrong_t *wrong,
+                 tw_problem_t *problem);
 
 /** Allocate memory for steps of at most t->batch images, of which at most `rows` pass the dense
  * layers at a time. @return 0, or -1 with the problem set. */

@@ -91,7 +91,7 @@ static int send_whole(tw_training_t *t, tw_problem_t *problem)
     int status;
 
     tw_step_communication_begins(t, TW_PROFILE_NORM);
-    status = tw_masters_adapt(t->masters, t->step + 1, problem);
+    status = tw_masters_adapt(t->masters, tw_training_done(t) + 1, problem);
     tw_step_communication_ends(t);
     if (status != 0) {
         return -1;
