@@ -31,6 +31,7 @@ typedef struct tw_train_options {
     const char *device_text;
     const char *show_images;            /* NULL: none */
     const char *rate_text, *until_text; /* NULL: not given */
+    const char *allow_text;             /* NULL: nothing   */
     uint64_t    epochs, batch;          /* 0: the model's                          */
     uint64_t    steps;                  /* stop after so many; 0: by epochs        */
     uint64_t    eval_every;             /* steps from one test to the next; 0: one per epoch */
@@ -52,9 +53,10 @@ typedef struct tw_train_options {
         uint64_t batch;
     } planned; /* by --plan */
     tw_division_t division;
-    int           owners; /* tw_weights_owners_t; 0: every rank updates all          */
-    int           group;  /* of TW_DIVIDE_GROUP; else 0                               */
-    int           device; /* its number, TW_BIND_AUTO or TW_BIND_NONE (the processor)  */
+    unsigned      allowed; /* set of tw_change_t */
+    int           owners;  /* tw_weights_owners_t; 0: every rank updates all          */
+    int           group;   /* of TW_DIVIDE_GROUP; else 0                               */
+    int           device;  /* its number, TW_BIND_AUTO or TW_BIND_NONE (the processor)  */
     int64_t       loader_threads, transfer_index; /* -1: automatic */
     uint64_t      loader_most;                    /* most to try; 0: by the cores */
     double        rate;       /* negative: the model's                                    */

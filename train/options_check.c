@@ -10,6 +10,7 @@
 #include "runtime/base/text.h"
 #include "thinwire/comm.h"
 #include "thinwire/weights.h"
+#include "train/changes.h"
 #include "train/input/transforms.h"
 #include "train/model/network.h"
 #include "train/options.h"
@@ -130,6 +131,20 @@ static int check_files(const tw_train_options_t *o, tw_problem_t *problem)
     return 0;
 }
 
+static int check_resume(tw_train_options_t *o, tw_problem_t *problem)
+{
+    o->allowed = 0;
+    if (o->resume && o->checkpoint == NULL) {
+        return tw_problem_set(problem, "--resume needs --checkpoint FILE to resume from");
+    }
+    if (o->allow_text == NULL) {
+        return 0;
+    }
+    return o->resume ? tw_changes_parse(o->allow_text, &o->allowed, problem)
+                     : tw_problem_set(problem, "--allow-change says what may differ from a "
+                                               "checkpoint: it goes only with --resume");
+}
+
 /* A monitoring run sees every step, and ends by itself. */
 static int check_calibration(const tw_train_options_t *o, tw_problem_t *problem)
 {
@@ -238,8 +253,8 @@ int tw_train_options_check(tw_train_options_t *o, tw_problem_t *problem)
     if (check_record(o, problem) != 0) {
         return -1;
     }
-    if (o->resume && o->checkpoint == NULL) {
-        return tw_problem_set(problem, "--resume needs --checkpoint FILE to resume from");
+    if (check_resume(o, problem) != 0) {
+        return -1;
     }
     if (o->steps != 0 && o->eval_every == 0 && (o->checkpoint != NULL || o->until >= 0.0)) {
         return tw_problem_set(problem, "--steps measures, without tests: --checkpoint and --until "

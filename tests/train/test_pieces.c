@@ -102,6 +102,11 @@ static const char *const bad_options[][2] = {
     {"--until=", "--until"},
     {"--until error<=-1", "--until"},
     {"--resume", "--resume needs --checkpoint"},
+    {"--allow-change batch", "it goes only with --resume"},
+    {"--resume --checkpoint c --allow-change batch,model",
+     "--allow-change: 'model' is nothing that may differ; accepted, with commas between them, are "
+     "rate,codec,scheme,update-period,batch,bn,data,seed"},
+    {"--resume --checkpoint c --allow-change batch,", "--allow-change: '' is nothing"},
     {"--resume=yes --checkpoint c", "--resume takes no value"},
     {"--json=", "--json needs a FILE that is not empty"},
     {"--scheme d", "--scheme 'd': accepted are data, a, b, c and group=G"},

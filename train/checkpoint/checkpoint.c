@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "command/file.h"
 #include "train/checkpoint/checkpoint_inside.h"
@@ -86,15 +87,16 @@ int tw_checkpoint_save(tw_training_t *t, const char *path, tw_problem_t *problem
 /* Room for the records of the file and of the run to come, which may end inside an epoch. */
 static int make_room(tw_training_t *t, const tw_checkpoint_header_t *header, tw_problem_t *problem)
 {
+    const uint64_t        most = header->epochs + 2 + t->options->steps / t->steps;
     tw_training_record_t *records;
 
-    if (header->epochs >= t->room) {
-        records = realloc(t->records, (header->epochs + 1) * sizeof(*records));
+    if (most > t->room) {
+        records = realloc(t->records, most * sizeof(*records));
         if (records == NULL) {
             return tw_problem_set(problem, "out of memory");
         }
         t->records = records;
-        t->room    = header->epochs + 1;
+        t->room    = most;
     }
     return tw_evaluations_reserve(&t->evaluations, header->evaluations, problem);
 }
@@ -115,8 +117,9 @@ static int finite_record(const tw_training_record_t *r)
 static int check_history(const tw_training_t *t, const char *path,
                          const tw_checkpoint_header_t *header, tw_problem_t *problem)
 {
-    int good = finite_record(&t->record) &&
-               tw_evaluations_possible(&t->evaluations, header->step, header->seconds);
+    int good =
+        finite_record(&t->record) &&
+        tw_evaluations_possible(&t->evaluations, header->step + header->shift, header->seconds);
 
     for (uint64_t e = 0; e < header->epochs; e++) {
         good &= finite_record(&t->records[e]);
@@ -124,10 +127,13 @@ static int check_history(const tw_training_t *t, const char *path,
     return good ? 0 : tw_checkpoint_damaged(path, "holds results that cannot be", problem);
 }
 
-/* How far AWP is: of every group the numbers of its rule. */
-static int read_rule(tw_training_t *t, const char *path, FILE *stream, tw_problem_t *problem)
+/* How far AWP is: of every group the numbers of its rule. Another codec has no use for them. */
+static int read_rule(tw_training_t *t, const char *path, FILE *stream,
+                     const tw_checkpoint_header_t *file, const tw_checkpoint_header_t *run,
+                     tw_problem_t *problem)
 {
-    const size_t n       = tw_masters_numbers(t->masters);
+    const size_t n       = file->numbers;
+    const int    used    = strcmp(file->weights, run->weights) == 0;
     double      *numbers = calloc(n + 1, sizeof(*numbers));
     int          mine = numbers == NULL, bad = 0, status;
 
@@ -138,16 +144,21 @@ static int read_rule(tw_training_t *t, const char *path, FILE *stream, tw_proble
     }
     tw_checkpoint_read_bcast(t, numbers, n * sizeof(*numbers), stream, &bad);
     MPI_Bcast(&bad, 1, MPI_INT, 0, t->comm);
-    status = bad      ? tw_checkpoint_damaged(path, "is too short", problem)
-             : n == 0 ? 0
-                      : tw_masters_restore_rule(t->masters, numbers, problem);
+    status = bad ? tw_checkpoint_damaged(path, "is too short", problem)
+             : used && n != run->numbers
+                 ? tw_checkpoint_damaged(path, "is not as its header says", problem)
+             : !used || n == 0
+                 ? 0
+                 : tw_masters_restore_rule(t->masters, numbers, tw_checkpoint_same_order(file, run),
+                                           problem);
     free(numbers);
     return status;
 }
 
 /* Records, tensors and running statistics. */
 static int read_body(tw_training_t *t, const char *path, FILE *stream,
-                     const tw_checkpoint_header_t *header, tw_problem_t *problem)
+                     const tw_checkpoint_header_t *header, const tw_checkpoint_header_t *run,
+                     tw_problem_t *problem)
 {
     int bad = 0, status;
 
@@ -162,30 +173,59 @@ static int read_body(tw_training_t *t, const char *path, FILE *stream,
         status = bad ? tw_checkpoint_damaged(path, "is too short", problem)
                      : check_history(t, path, header, problem);
     }
-    return status == 0 ? read_rule(t, path, stream, problem) : status;
+    return status == 0 ? read_rule(t, path, stream, header, run, problem) : status;
+}
+
+/* Where the run goes on: with another batch at the one that holds the epoch's next example, with
+ * other data at the beginning of the epoch. */
+static void take_place(tw_training_t *t, const tw_checkpoint_header_t *file)
+{
+    const uint64_t begun = file->step - file->epochs * file->steps;
+
+    t->epochs  = file->epochs;
+    t->seconds = file->seconds;
+    t->step    = t->epochs * t->steps;
+    if (file->data_hash == t->data_hash) {
+        t->step += begun * file->batch / t->batch;
+    }
+    t->shift = file->shift + file->step - t->step;
+}
+
+/* Residuals, if they are of what this run sends. */
+static int load_residuals(tw_training_t *t, FILE *stream, uint64_t body,
+                          const tw_checkpoint_header_t *file, const tw_checkpoint_header_t *run,
+                          tw_problem_t *problem)
+{
+    if (tw_checkpoint_same_residuals(file, run)) {
+        return tw_exchange_restore(t->exchange, stream, problem);
+    }
+    return stream == NULL || fseek(stream, (long)body, SEEK_SET) == 0
+               ? 0
+               : tw_problem_set(problem, "--checkpoint: cannot be read to its end");
 }
 
 /* After the header; collective. */
-static int load_rest(tw_training_t *t, const char *path, FILE *stream,
+static int load_rest(tw_training_t *t, const char *path, FILE *stream, uint64_t body,
                      const tw_checkpoint_header_t *header, tw_problem_t *problem)
 {
-    int mine = make_room(t, header, problem), all;
+    tw_checkpoint_header_t run;
+    int                    mine = make_room(t, header, problem), all;
 
     MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, t->comm);
     if (all != 0) {
         return -1;
     }
-    if (tw_adaptive_restore(&t->norm.rule, header->adaptive) != TW_OK) {
+    tw_checkpoint_header_fill(t, &run);
+    if (strcmp(header->statistics, run.statistics) == 0 &&
+        tw_adaptive_restore(&t->norm.rule, header->adaptive) != TW_OK) {
         return tw_checkpoint_damaged(path, "holds a state of batch statistics that cannot be",
                                      problem);
     }
-    if (read_body(t, path, stream, header, problem) != 0) {
+    if (read_body(t, path, stream, header, &run, problem) != 0) {
         return -1;
     }
-    t->epochs  = header->epochs;
-    t->step    = header->step;
-    t->seconds = header->seconds;
-    return tw_exchange_restore(t->exchange, stream, problem);
+    take_place(t, header);
+    return load_residuals(t, stream, body, header, &run, problem);
 }
 
 int tw_checkpoint_load(tw_training_t *t, const char *path, tw_problem_t *problem)
@@ -201,7 +241,7 @@ int tw_checkpoint_load(tw_training_t *t, const char *path, tw_problem_t *problem
     MPI_Bcast(&good, 1, MPI_INT, 0, t->comm);
     MPI_Bcast(&header, sizeof(header), MPI_BYTE, 0, t->comm);
     if (good) {
-        status = load_rest(t, path, stream, &header, problem);
+        status = load_rest(t, path, stream, body, &header, problem);
     }
     if (stream != NULL) {
         if (status == 0 && (uint64_t)ftell(stream) != body) {

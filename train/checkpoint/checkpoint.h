@@ -28,8 +28,11 @@ int tw_training_hash(tw_training_t *t, tw_problem_t *problem);
  * @return 0, or -1 with the problem set, maybe not on every rank. */
 int tw_checkpoint_save(tw_training_t *t, const char *path, tw_problem_t *problem);
 
-/** Restore it: sets params, residuals, records, evaluations, epochs, step, seconds. Collective.
- * Same returns. */
+/** Restore it: params, residuals, records, evaluations, epochs, step, shift, seconds. Where the
+ * run differs, as its options allow: residuals of another codec or of other gradients, the
+ * precision of another codec of weights and the state of other batch statistics are not restored,
+ * but begin anew; with another batch the epoch goes on at the batch that holds its next example,
+ * and with other data from its beginning. Collective. Same returns. */
 int tw_checkpoint_load(tw_training_t *t, const char *path, tw_problem_t *problem);
 
 #endif /* TW_TRAIN_CHECKPOINT_H */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/checkpoint/checkpoint_header.c - the header of a checkpoint, and the check that this run
- * may continue from it. On rank 0 only.
+ * train/checkpoint/checkpoint_header.c - the header of a checkpoint. It is read on rank 0 only.
  */
 #include "config.h"
 
@@ -15,8 +14,24 @@
 #define TW_CHECKPOINT_ORDER  UINT64_C(0x0102030405060708)
 #define TW_CHECKPOINT_FORMAT 7
 #define TW_EPOCHS_MOST       1000000u
+#define TW_STEPS_MOST        (UINT64_C(1) << 53)
 
 static const char magic[8] = {'t', 'w', 't', 'r', 'a', 'i', 'n', '0' + TW_CHECKPOINT_FORMAT};
+
+/* An interval of an epoch stays one with other batches. */
+static void fill_codecs(const tw_training_t *t, tw_checkpoint_header_t *header)
+{
+    tw_weight_codec_t weight = t->codecs.weight;
+
+    weight.rule.interval = weight.rule.interval == t->steps ? 0 : weight.rule.interval;
+    tw_codecs_text(&t->codecs, 0, 0, header->codec, sizeof(header->codec));
+    if (t->split) {
+        snprintf(header->split, sizeof(header->split), ",act=%s,back=%s",
+                 tw_codec_spec(t->codecs.codec[TW_CLASS_ACT]),
+                 tw_codec_spec(t->codecs.codec[TW_CLASS_BACK]));
+    }
+    tw_weight_codec_text(&weight, header->weights, sizeof(header->weights));
+}
 
 void tw_checkpoint_header_fill(const tw_training_t *t, tw_checkpoint_header_t *header)
 {
@@ -30,6 +45,10 @@ void tw_checkpoint_header_fill(const tw_training_t *t, tw_checkpoint_header_t *h
     header->step          = t->step;
     header->evaluations   = t->evaluations.count;
     header->seconds       = t->seconds;
+    header->steps         = t->steps;
+    header->shift         = t->shift;
+    header->numbers       = tw_masters_numbers(t->masters);
+    header->shapes        = tw_checkpoint_shapes(t);
     header->ranks         = (uint64_t)t->size;
     header->seed          = o->seed;
     header->batch         = t->batch;
@@ -41,8 +60,7 @@ void tw_checkpoint_header_fill(const tw_training_t *t, tw_checkpoint_header_t *h
     header->decay         = t->rates.decay;
     tw_adaptive_save(&t->norm.rule, header->adaptive);
     snprintf(header->model, sizeof(header->model), "%s", t->network.name);
-    tw_codecs_text(&t->codecs, 0, t->split, header->codec, sizeof(header->codec));
-    tw_weight_codec_text(&t->codecs.weight, header->weights, sizeof(header->weights));
+    fill_codecs(t, header);
     snprintf(header->scheme, sizeof(header->scheme), "%s", o->scheme);
     snprintf(header->scale, sizeof(header->scale), "%s", o->lr_scale);
     snprintf(header->statistics, sizeof(header->statistics),
@@ -135,88 +153,23 @@ static int open_checked(const char *path, FILE **stream_p, tw_checkpoint_header_
                : tw_checkpoint_damaged(path, "cannot be read from the middle", problem);
 }
 
-static int differs(const char *path, const char *what, const char *file, const char *run,
-                   tw_problem_t *problem)
-{
-    return tw_problem_set(problem, "--checkpoint %s: is of %s %s, this run of %s", path, what, file,
-                          run);
-}
-
-static int same_text(const char *path, const char *what, char *file, const char *run, size_t size,
-                     tw_problem_t *problem)
-{
-    file[size - 1] = '\0';
-    return strcmp(file, run) == 0 ? 0 : differs(path, what, file, run, problem);
-}
-
-static int same_count(const char *path, const char *what, uint64_t file, uint64_t run,
-                      tw_problem_t *problem)
-{
-    char a[32], b[32];
-
-    snprintf(a, sizeof(a), "%" PRIu64, file);
-    snprintf(b, sizeof(b), "%" PRIu64, run);
-    return file == run ? 0 : differs(path, what, a, b, problem);
-}
-
-static int same_number(const char *path, const char *what, double file, double run,
-                       tw_problem_t *problem)
-{
-    char a[32], b[32];
-
-    snprintf(a, sizeof(a), "%g", file);
-    snprintf(b, sizeof(b), "%g", run);
-    return memcmp(&file, &run, sizeof(run)) == 0 ? 0 : differs(path, what, a, b, problem);
-}
-
-/* A run goes on only where it stopped: all that decides what comes next is the same, but for the
- * number of ranks. The scheme comes before the codec, whose classes follow from it. */
-static int compare_headers(const char *path, tw_checkpoint_header_t *file,
-                           const tw_checkpoint_header_t *run, tw_problem_t *problem)
-{
-    if (same_text(path, "model", file->model, run->model, sizeof(run->model), problem) != 0 ||
-        same_text(path, "scheme", file->scheme, run->scheme, sizeof(run->scheme), problem) != 0 ||
-        same_text(path, "codec", file->codec, run->codec, sizeof(run->codec), problem) != 0 ||
-        same_text(path, "weights that travel in", file->weights, run->weights, sizeof(run->weights),
-                  problem) != 0 ||
-        same_text(path, "scaling of rates", file->scale, run->scale, sizeof(run->scale), problem) !=
-            0 ||
-        same_text(path, "batch statistics (mode, group, most batch, tolerance, patience)",
-                  file->statistics, run->statistics, sizeof(run->statistics), problem) != 0 ||
-        same_text(path, "schedule", file->schedule, run->schedule, sizeof(run->schedule),
-                  problem) != 0) {
-        return -1;
-    }
-    if (file->network_hash != run->network_hash) {
-        return tw_checkpoint_damaged(path, "is of another text of the model", problem);
-    }
-    if (file->data_hash != run->data_hash) {
-        return tw_checkpoint_damaged(path, "is of other data", problem);
-    }
-    if (same_count(path, "seed", file->seed, run->seed, problem) != 0 ||
-        same_count(path, "batch", file->batch, run->batch, problem) != 0 ||
-        same_count(path, "update period", file->update_period, run->update_period, problem) != 0 ||
-        same_number(path, "learning rate", file->rate, run->rate, problem) != 0 ||
-        same_number(path, "momentum", file->momentum, run->momentum, problem) != 0 ||
-        same_number(path, "decay", file->decay, run->decay, problem) != 0) {
-        return -1;
-    }
-    return 0;
-}
-
-/* How far the run was, and whether the file can hold so much of it; the data are the same here. */
-static int check_progress(const tw_training_t *t, const char *path,
-                          const tw_checkpoint_header_t *file, uint64_t body, tw_problem_t *problem)
+/* How far the run was, and whether the file can hold so much of it. */
+static int check_progress(const char *path, const tw_checkpoint_header_t *file,
+                          const tw_checkpoint_header_t *run, uint64_t body, tw_problem_t *problem)
 {
     const uint64_t left = body - sizeof(*file);
 
-    if (file->step == 0 || file->epochs > TW_EPOCHS_MOST || file->step < file->epochs * t->steps ||
-        file->step >= (file->epochs + 1) * t->steps) {
+    if (file->step == 0 || file->epochs > TW_EPOCHS_MOST || file->steps == 0 ||
+        file->steps > UINT32_MAX || file->batch == 0 || file->batch > UINT32_MAX ||
+        (tw_checkpoint_same_order(file, run) && file->steps != run->steps) ||
+        file->step < file->epochs * file->steps || file->step >= (file->epochs + 1) * file->steps ||
+        file->step + file->shift - 1 >= TW_STEPS_MOST) {
         return tw_checkpoint_damaged(path, "says nothing possible about the steps that were done",
                                      problem);
     }
     if (file->evaluations > left / sizeof(tw_evaluation_t) ||
-        file->epochs > left / sizeof(tw_training_record_t)) {
+        file->epochs > left / sizeof(tw_training_record_t) ||
+        file->numbers > left / sizeof(double)) {
         return tw_checkpoint_damaged(path, "is too short", problem);
     }
     return 0;
@@ -229,7 +182,7 @@ int tw_checkpoint_open(const tw_training_t *t, const char *path, FILE **stream_p
 
     tw_checkpoint_header_fill(t, &run);
     return open_checked(path, stream_p, header, body_p, problem) == 0 &&
-                   compare_headers(path, header, &run, problem) == 0
-               ? check_progress(t, path, header, *body_p, problem)
+                   tw_checkpoint_compare(path, t->options->allowed, header, &run, problem) == 0
+               ? check_progress(path, header, &run, *body_p, problem)
                : -1;
 }

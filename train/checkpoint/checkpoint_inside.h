@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/checkpoint/checkpoint_inside.h - the parts of checkpoint.c: the header, and the tensors.
+ * train/checkpoint/checkpoint_inside.h - the parts of checkpoint.c: the header, its comparison
+ * with this run, and the tensors.
  */
 #ifndef TW_TRAIN_CHECKPOINT_INSIDE_H
 #define TW_TRAIN_CHECKPOINT_INSIDE_H
 
 #include <stdio.h>
 
+#include "train/changes.h"
 #include "train/checkpoint/checkpoint.h"
 
 typedef struct tw_checkpoint_header {
@@ -13,11 +15,15 @@ typedef struct tw_checkpoint_header {
     uint64_t order, format;
     uint64_t epochs, step, evaluations, ranks;
     double   seconds;
+    uint64_t steps, shift; /* of an epoch; tw_training_t.shift */
+    uint64_t numbers;      /* of AWP, in the body              */
     uint64_t seed, batch, data_hash, network_hash;
+    uint64_t shapes; /* tw_checkpoint_shapes() */
     uint64_t update_period;
     double   rate, momentum, decay;
     double   adaptive[TW_ADAPTIVE_NUMBERS];
-    char model[64], codec[800], weights[200], scheme[24], scale[24], statistics[64], schedule[192];
+    char     model[64], codec[256], split[528]; /* codec of gradients; of activations, or "" */
+    char     weights[200], scheme[24], scale[24], statistics[64], schedule[192];
 } tw_checkpoint_header_t;
 
 /* ---- the header (checkpoint_header.c) ------------------------------------------------------- */
@@ -26,7 +32,7 @@ typedef struct tw_checkpoint_header {
 void tw_checkpoint_header_fill(const tw_training_t *t, tw_checkpoint_header_t *header);
 
 /** Open a checkpoint on one rank, read its header, and verify its format, its checksum, and that
- * all settings that affect the run, except the number of ranks, match this run.
+ * this run may go on from it.
  * @param [out] stream_p  positioned after the header; close it if not NULL, even after an error.
  * @param [out] body_p    bytes of the file before the checksum. */
 int tw_checkpoint_open(const tw_training_t *t, const char *path, FILE **stream_p, uint64_t *body_p,
@@ -39,7 +45,23 @@ int tw_checkpoint_sum(FILE *stream, uint64_t bytes, uint64_t *sum_p);
 /** Set the problem "--checkpoint PATH: HOW". @return -1. */
 int tw_checkpoint_damaged(const char *path, const char *how, tw_problem_t *problem);
 
+/* ---- comparison (checkpoint_compare.c) ------------------------------------------------------ */
+
+/** Is what a file's header says of its run what this run has, but for the allowed changes? Ends the
+ * file's texts. @return 0, or -1 with the problem set. */
+int tw_checkpoint_compare(const char *path, unsigned allowed, tw_checkpoint_header_t *file,
+                          const tw_checkpoint_header_t *run, tw_problem_t *problem);
+
+/* Do both split dense layers, or neither? Are residuals of the same gradients in the same codec?
+ * Has an epoch the same batches, but for the seed? */
+int tw_checkpoint_same_split(const tw_checkpoint_header_t *a, const tw_checkpoint_header_t *b);
+int tw_checkpoint_same_residuals(const tw_checkpoint_header_t *a, const tw_checkpoint_header_t *b);
+int tw_checkpoint_same_order(const tw_checkpoint_header_t *a, const tw_checkpoint_header_t *b);
+
 /* ---- the tensors (checkpoint_tensors.c) ----------------------------------------------------- */
+
+/** A hash of the shapes of all whole tensors, in the order of the file. */
+uint64_t tw_checkpoint_shapes(const tw_training_t *t);
 
 /** Read on rank 0 and broadcast; collective. *bad_p, on rank 0: end of file. */
 void tw_checkpoint_read_bcast(const tw_training_t *t, void *array, size_t bytes, FILE *stream,

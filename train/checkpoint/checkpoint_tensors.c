@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "train/base/hash.h"
 #include "train/checkpoint/checkpoint_inside.h"
 
 /* Units that fit a piece of this many elements, at least one. */
@@ -158,6 +159,20 @@ static const tw_param_t *tensor_of_file(const tw_training_t *t, size_t k, int *w
         }
     }
     return NULL;
+}
+
+uint64_t tw_checkpoint_shapes(const tw_training_t *t)
+{
+    uint64_t          hash = t->params.states;
+    const tw_param_t *p;
+    int               which;
+
+    for (size_t k = 0; (p = tensor_of_file(t, k, &which)) != NULL; k += 2) {
+        const uint64_t shape[] = {p->units_all, p->per_unit};
+
+        hash = tw_hash(hash, shape, sizeof(shape));
+    }
+    return hash;
 }
 
 /* Where this rank has values or momentum of a tensor; what owners elsewhere have of it passes

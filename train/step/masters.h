@@ -134,10 +134,12 @@ int tw_masters_collect(tw_masters_t *masters, const tw_param_t *param, int which
 int tw_masters_take_state(tw_masters_t *masters, tw_problem_t *problem);
 
 /** The state of AWP: the number of doubles (0 without AWP), saving and restoring. Restoring is
- * collective, with equal numbers on all ranks: -1 with the problem set if they are invalid. */
+ * collective, with equal numbers on all ranks: -1 with the problem set if they are invalid. Without
+ * counts only the bits are restored, and steps that count begin anew: a step is another one. */
 size_t tw_masters_numbers(const tw_masters_t *masters);
 void   tw_masters_write_rule(const tw_masters_t *masters, FILE *stream);
-int    tw_masters_restore_rule(tw_masters_t *masters, const double *numbers, tw_problem_t *problem);
+int    tw_masters_restore_rule(tw_masters_t *masters, const double *numbers, int counts,
+                               tw_problem_t *problem);
 
 /** Residuals of the gradients, as tw_exchange_save(). Collective. */
 int tw_masters_save(tw_masters_t *masters, FILE *stream, tw_problem_t *problem);

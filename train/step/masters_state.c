@@ -90,7 +90,24 @@ static int earlier(const void *left, const void *right)
                               : (a->group > b->group) - (a->group < b->group);
 }
 
-int tw_masters_restore_rule(tw_masters_t *m, const double *numbers, tw_problem_t *problem)
+/* A group's rule, as it was saved, or with its bits only. */
+static tw_status_t restore_precision(tw_precision_t *p, const double *saved, int counts)
+{
+    tw_precision_t was = *p;
+    tw_status_t    status;
+
+    was.interval = counts ? p->interval : UINT64_MAX; /* of the run that saved them: any */
+    status       = tw_precision_restore(&was, saved);
+    if (status == TW_OK && counts) {
+        *p = was;
+    } else if (status == TW_OK) {
+        p->bits = was.bits;
+    }
+    return status;
+}
+
+int tw_masters_restore_rule(tw_masters_t *m, const double *numbers, int counts,
+                            tw_problem_t *problem)
 {
     tw_status_t status = TW_OK;
 
@@ -100,7 +117,7 @@ int tw_masters_restore_rule(tw_masters_t *m, const double *numbers, tw_problem_t
 
         const double *own = numbers + (g - 1) * TW_MASTER_NUMBERS;
 
-        if (tw_precision_restore(&group->precision, own) != TW_OK ||
+        if (restore_precision(&group->precision, own, counts) != TW_OK ||
             restore_changes(m, g, own + TW_PRECISION_NUMBERS) != 0) {
             return tw_problem_set(
                 problem, "--checkpoint: holds a state of AWP that cannot be, of %s", group->name);
