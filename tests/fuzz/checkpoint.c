@@ -11,6 +11,7 @@
 #include <mpi.h>
 
 #include "tests/fuzz/target.h"
+#include "train/changes.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/base/hash.h"
 
@@ -88,7 +89,8 @@ static bool run(const uint8_t *data, size_t size)
 
         memcpy(copy + size - 8, &sum, sizeof(sum));
     }
-    taken = tw_checkpoint_load(&training, fuzz_file(copy, size), &problem) == 0;
+    options.allowed = size > 10 && data[size - 10] % 2 == 0 ? TW_CHANGES_ALL : 0;
+    taken           = tw_checkpoint_load(&training, fuzz_file(copy, size), &problem) == 0;
     fuzz_check(taken || problem.set, "a refusal says why");
     if (taken) {
         check_progress();

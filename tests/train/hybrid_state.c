@@ -525,7 +525,7 @@ static void expect_word_refused(const tw_train_options_t *options, const bytes_t
 /* What a file says of its steps and tests is not believed: 4 steps are an epoch. */
 static void check_progress_refused(const tw_train_options_t *options, const bytes_t *b)
 {
-    const size_t epochs = 24, step = 32, evaluations = 40,
+    const size_t epochs = 24, step = 32, evaluations = 40, steps = 64, shift = 72, numbers = 80,
                  error = offsetof(tw_evaluation_t, test_error);
     const double two = 2.0, none = NAN;
     uint64_t     words[2];
@@ -537,12 +537,21 @@ static void check_progress_refused(const tw_train_options_t *options, const byte
     expect_word_refused(options, b, step, 0, "nothing possible about the steps");
     expect_word_refused(options, b, step, 3, "nothing possible about the steps");
     expect_word_refused(options, b, step, 8, "nothing possible about the steps");
+    expect_word_refused(options, b, steps, 0, "nothing possible about the steps");
+    expect_word_refused(options, b, steps, 3, "nothing possible about the steps");
+    expect_word_refused(options, b, steps, UINT64_MAX, "nothing possible about the steps");
+    expect_word_refused(options, b, shift, UINT64_MAX / 2, "nothing possible about the steps");
+    expect_word_refused(options, b, shift, UINT64_MAX - 3, "nothing possible about the steps");
+    expect_word_refused(options, b, numbers, 1, "is not as its header says");
+    expect_word_refused(options, b, numbers, UINT64_MAX / 8, "is too short");
     expect_word_refused(options, b, evaluations, UINT64_MAX / 8, "is too short");
     expect_word_refused(options, b, b->test, 5, "holds results that cannot be");
     expect_word_refused(options, b, b->test, 0, "holds results that cannot be");
     expect_word_refused(options, b, b->test + error, words[0], "holds results that cannot be");
     expect_word_refused(options, b, b->test + error, words[1], "holds results that cannot be");
     expect_word_refused(options, b, b->test + 8, words[1], "holds results that cannot be");
+    expect_word_refused(options, b, b->test + offsetof(tw_evaluation_t, epoch), 0,
+                        "holds results that cannot be");
 }
 
 static void damaged_checkpoints_are_refused(void)
