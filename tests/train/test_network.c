@@ -323,7 +323,7 @@ START_TEST(models_have_the_published_settings)
     ck_assert_double_eq(net.rate, 0.006);
     ck_assert_double_eq(net.rms_decay, 0.9);
     ck_assert_double_eq(net.max_norm, 15.0);
-    ck_assert_str_eq(net.schedule, "exp:0.99");
+    ck_assert_str_eq(net.schedule, "exp:0.99:60:0.85");
     ck_assert_float_eq(net.layer[0].rate, 0.2f);
     ck_assert_uint_eq(net.layer[4].drop, 2);
     tw_network_destroy(&net);

@@ -150,6 +150,25 @@ START_TEST(exp_multiplies_after_every_epoch)
 }
 END_TEST
 
+/* S1's code: times 0.99 per epoch, from epoch 60 on times 0.85; multiplied epoch by epoch here. */
+START_TEST(exp_changes_its_factor_once)
+{
+    double want = 0.5;
+
+    for (int epoch = 0; epoch < 75; epoch++) {
+        NEAR(at("exp:0.99:60:0.85", epoch, 75), want, 1e-14);
+        NEAR(at("exp:0.99:60:0.85", epoch + 0.999, 75), want, 1e-14);
+        want *= epoch < 60 ? 0.99 : 0.85;
+    }
+    for (int epoch = 0; epoch <= 60; epoch++) { /* until then with the same bits as without */
+        ck_assert_double_eq(at("exp:0.99:60:0.85", epoch, 75), at("exp:0.99", epoch, 75));
+    }
+    ck_assert_double_eq(at("exp:1:60:0.5", 60, 75), 0.5);
+    ck_assert_double_eq(at("exp:1:60:0.5", 61, 75), 0.25);
+    ck_assert_double_eq(at("exp:0.5:1.5:0.25", 2, 75), 0.0625);
+}
+END_TEST
+
 START_TEST(steps_multiply_at_their_epochs)
 {
     for (int epoch = 0; epoch < 50; epoch++) {
@@ -195,7 +214,7 @@ static const struct {
     const char *text, *named;
 } bad_texts[] = {
     {"linear",
-     "there is no 'linear'; accepted: constant, exp:F, steps:E,E:F, dexp:F:N, stairs:E:F"},
+     "there is no 'linear'; accepted: constant, exp:F[:E:F], steps:E,E:F, dexp:F:N, stairs:E:F"},
     {"Exp:0.9", "'Exp'"},
     {":", "there is no ''"},
     {"constant:1", "1 fields after the name, not 0"},
@@ -210,6 +229,11 @@ static const struct {
     {"exp:0.9x", "factor '0.9x'"},
     {"exp:0,9", "factor '0,9'"},
     {"exp:0.9:1", "2 fields"},
+    {"exp:0.9:1:0.8:1", "4 fields"},
+    {"exp:0.9:0:0.8", "epoch '0'"},
+    {"exp:0.9:60:", "factor ''"},
+    {"exp:0.9:60:0", "factor '0'"},
+    {"exp:0.9:60,70:0.8", "epoch '60,70'"},
     {"steps:25", "1 fields"},
     {"steps:25:0.1:3", "3 fields"},
     {"steps::0.1", "epoch ''"},
@@ -268,6 +292,7 @@ int main(void)
     tcase_add_test(batch, numbers_that_cannot_be_are_refused);
     tcase_add_test(text, constant_stays);
     tcase_add_test(text, exp_multiplies_after_every_epoch);
+    tcase_add_test(text, exp_changes_its_factor_once);
     tcase_add_test(text, steps_multiply_at_their_epochs);
     tcase_add_test(text, dexp_is_the_one_of_the_paper);
     tcase_add_test(text, stairs_multiply_every_so_many_epochs);

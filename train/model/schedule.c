@@ -16,7 +16,7 @@
 
 #define TW_SCHEDULE_TEXT   256
 #define TW_SCHEDULE_PIECES 1e6
-#define TW_SCHEDULE_FIELDS 2
+#define TW_SCHEDULE_FIELDS 3
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
@@ -51,11 +51,21 @@ static int number_of(const char *text, double *value)
            *value > 0.0 && *value <= 1e9;
 }
 
-static int read_factor(const tw_schedule_reader_t *reader, char *text, tw_schedule_t *schedule)
+static int factor_of(const tw_schedule_reader_t *reader, const char *text, double *factor)
 {
-    return number_of(text, &schedule->factor)
+    return number_of(text, factor)
                ? 0
                : bad(reader, "factor '%.40s' is not a number above 0, at most 1e9", text);
+}
+
+static int read_factor(const tw_schedule_reader_t *reader, char *text, tw_schedule_t *schedule)
+{
+    return factor_of(reader, text, &schedule->factor);
+}
+
+static int read_later(const tw_schedule_reader_t *reader, char *text, tw_schedule_t *schedule)
+{
+    return factor_of(reader, text, &schedule->later);
 }
 
 static int read_epoch(const tw_schedule_reader_t *reader, char *text, tw_schedule_t *schedule)
@@ -105,25 +115,33 @@ static const struct tw_schedule_form {
     const char        *name;
     const char        *form;
     tw_schedule_kind_t kind;
-    int                fields;
+    int                fields, more; /* so many, or so many */
     int (*read[TW_SCHEDULE_FIELDS])(const tw_schedule_reader_t *reader, char *text,
                                     tw_schedule_t *schedule);
 } forms[] = {
-    {"constant", "constant", TW_SCHEDULE_CONSTANT, 0, {NULL}},
-    {"exp", "exp:FACTOR, such as exp:0.99", TW_SCHEDULE_EXP, 1, {read_factor}},
+    {"constant", "constant", TW_SCHEDULE_CONSTANT, 0, 0, {NULL}},
+    {"exp",
+     "exp:FACTOR or exp:FACTOR:EPOCH:FACTOR, such as exp:0.99 or exp:0.99:60:0.85",
+     TW_SCHEDULE_EXP,
+     1,
+     3,
+     {read_factor, read_epoch, read_later}},
     {"steps",
      "steps:EPOCH,EPOCH,...:FACTOR, such as steps:25,37:0.1",
      TW_SCHEDULE_STEPS_AT,
+     2,
      2,
      {read_epochs, read_factor}},
     {"dexp",
      "dexp:FACTOR:PIECES, such as dexp:250:4",
      TW_SCHEDULE_DEXP,
      2,
+     2,
      {read_factor, read_pieces}},
     {"stairs",
      "stairs:EPOCHS:FACTOR, such as stairs:30:0.16",
      TW_SCHEDULE_STAIRS,
+     2,
      2,
      {read_epoch, read_factor}},
 };
@@ -155,7 +173,7 @@ static int cut(char *text, char **field)
 
 int tw_schedule_parse(const char *text, tw_schedule_t *schedule, tw_problem_t *problem)
 {
-    tw_schedule_reader_t reader = {text, "constant, exp:F, steps:E,E:F, dexp:F:N, stairs:E:F",
+    tw_schedule_reader_t reader = {text, "constant, exp:F[:E:F], steps:E,E:F, dexp:F:N, stairs:E:F",
                                    problem};
     const struct tw_schedule_form *form;
     tw_schedule_t                  read = {.factor = 1.0};
@@ -172,7 +190,7 @@ int tw_schedule_parse(const char *text, tw_schedule_t *schedule, tw_problem_t *p
         return bad(&reader, "there is no '%.40s'", copy);
     }
     reader.form = form->form;
-    if (fields != form->fields) {
+    if (fields != form->fields && fields != form->more) {
         return bad(&reader, "%d fields after the name, not %d", fields, form->fields);
     }
     read.kind = form->kind;
@@ -197,6 +215,17 @@ static double steps_passed(const tw_schedule_t *schedule, double epoch)
     return (double)passed;
 }
 
+/* Whole epochs up to epoch[0], if there is one, have the first factor, those after it the later
+ * one. */
+static double exp_rate(const tw_schedule_t *schedule, double base, double epoch)
+{
+    const double passed = floor(epoch);
+    const double first  = schedule->steps > 0 ? fmin(passed, floor(schedule->epoch[0])) : passed;
+    const double rate   = base * pow(schedule->factor, first);
+
+    return passed > first ? rate * pow(schedule->later, passed - first) : rate;
+}
+
 /* cuda-convnet2's "dexp": piece i of N, from 0, has base x factor^(-i / (N - 1)). */
 static double dexp_rate(const tw_schedule_t *schedule, double base, double epoch, double epochs)
 {
@@ -215,7 +244,7 @@ double tw_schedule_rate(const tw_schedule_t *schedule, double base, double epoch
     case TW_SCHEDULE_CONSTANT:
         break;
     case TW_SCHEDULE_EXP:
-        return base * pow(schedule->factor, floor(epoch));
+        return exp_rate(schedule, base, epoch);
     case TW_SCHEDULE_STEPS_AT:
         return base * pow(schedule->factor, steps_passed(schedule, epoch));
     case TW_SCHEDULE_DEXP:

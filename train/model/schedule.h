@@ -25,13 +25,16 @@ typedef enum tw_schedule_kind {
 typedef struct tw_schedule {
     tw_schedule_kind_t kind;
     double             factor;       /* exp, steps, stairs: per change; dexp: in total    */
-    size_t             steps;        /* steps: epochs listed; dexp: pieces                */
-    double epoch[TW_SCHEDULE_STEPS]; /* steps: at which; stairs: [0], the width of a stair */
+    double             later;        /* exp: per change, from epoch[0] on                 */
+    size_t             steps;        /* steps, exp: epochs listed; dexp: pieces           */
+    double epoch[TW_SCHEDULE_STEPS]; /* steps, exp: at which; stairs: [0], width of a stair */
 } tw_schedule_t;
 
 /** Read a schedule:
  *     "" or "constant"   the base rate throughout
  *     "exp:F"            times F after every whole epoch                            exp:0.99
+ *     "exp:F:E:G"        times F after every whole epoch up to E, times G after
+ *                        later ones (the published code of S1)                 exp:0.99:60:0.85
  *     "steps:E,E,...:F"  times F at each epoch listed, in rising order              steps:25,37:0.1
  *     "dexp:F:N"         N equal pieces, each times F^(-1/(N-1)), so that the last
  *                        has base/F (S4: at 25, 50 and 75 % of the epochs)          dexp:250:4
