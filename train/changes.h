@@ -10,7 +10,7 @@
 #include "command/problem.h"
 
 typedef enum tw_change {
-    TW_CHANGE_RATE,   /* learning rate, its schedule and scaling, momentum, decay */
+    TW_CHANGE_RATE,   /* learning rate, its scaling, schedules, momentum, decay   */
     TW_CHANGE_CODEC,  /* of any class                                             */
     TW_CHANGE_SCHEME, /* of dense layers                                          */
     TW_CHANGE_PERIOD, /* of their update                                          */

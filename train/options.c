@@ -61,6 +61,8 @@ static command_t tw_train_command(tw_train_options_t *o, option_t list[TW_TRAIN_
         {"--lr", "X", "learning rate [the model's]", OPTION_TEXT, &o->rate_text, 0, 0},
         {"--lr-schedule", "S", "how it falls: thinwire-model(5) [the model's]", OPTION_TEXT,
          &o->schedule, 0, 0},
+        {"--dropout-schedule", "S", "the same for the rates of all dropouts [the model's]",
+         OPTION_TEXT, &o->dropout_schedule, 0, 0},
         {"--lr-scale", "RULE", "none, linear, sqrt, sqrt-approximate: for another batch [none]",
          OPTION_TEXT, &o->lr_scale, 0, 0},
         {"--momentum", "X", "of SGD [the model's]", OPTION_SHARE, &o->momentum, 0, 0},

@@ -25,6 +25,7 @@ typedef struct tw_train_options {
     const char *plan;                               /* of thinwire plan; NULL: none            */
     const char *describe, *show;                    /* a model to describe or print; or NULL  */
     const char *schedule;                           /* of the learning rate; NULL: the model's */
+    const char *dropout_schedule;                   /* of the dropout rates; NULL: the model's */
     const char *scheme, *update, *lr_scale, *bn;
     const char *augment, *augment_test; /* operations on images; NULL: the model's      */
     const char *bad_images, *loader_text, *transfer_text;

@@ -44,13 +44,23 @@ int tw_rate_scale(const char *rule, double k, double *rate_p, double *decay_p,
     return 0;
 }
 
+/* The schedule of the option, where it is given, else of the model. */
+static int schedule_of(tw_schedule_t *schedule, const char *option, const char *given,
+                       const tw_network_t *network, const char *of_model, tw_problem_t *problem)
+{
+    tw_problem_t inner = {0};
+
+    return tw_schedule_parse(given != NULL ? given : of_model, schedule, &inner) == 0
+               ? 0
+               : tw_problem_set(problem, "%s: %s", given != NULL ? option : network->source,
+                                inner.text);
+}
+
 int tw_rates_create(tw_rates_t *rates, const tw_network_t *network,
                     const tw_train_options_t *options, double batch, double split_batch,
                     tw_problem_t *problem)
 {
-    const char  *text  = options->schedule != NULL ? options->schedule : network->schedule;
-    const double base  = (double)network->batch;
-    tw_problem_t inner = {0};
+    const double base = (double)network->batch;
 
     *rates = (tw_rates_t){
         .base      = options->rate >= 0.0 ? options->rate : network->rate,
@@ -60,10 +70,11 @@ int tw_rates_create(tw_rates_t *rates, const tw_network_t *network,
         .max_norm  = network->max_norm,
         .rmsprop   = network->optimizer == TW_RMSPROP,
     };
-    if (tw_schedule_parse(text, &rates->schedule, &inner) != 0) {
-        return tw_problem_set(problem, "%s: %s",
-                              options->schedule != NULL ? "--lr-schedule" : network->source,
-                              inner.text);
+    if (schedule_of(&rates->schedule, "--lr-schedule", options->schedule, network,
+                    network->schedule, problem) != 0 ||
+        schedule_of(&rates->dropout, "--dropout-schedule", options->dropout_schedule, network,
+                    network->dropout_schedule, problem) != 0) {
+        return -1;
     }
     rates->split_base  = rates->base;
     rates->split_decay = rates->decay;

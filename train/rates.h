@@ -12,8 +12,8 @@
 /* The trunk is updated by whole batches, split dense layers by the passes of an update period (S4,
  * section 4.2), so a scaling rule for the batch size gives them different rates. */
 typedef struct tw_rates {
-    tw_schedule_t schedule;
-    double        base, decay; /* of layers that every rank has */
+    tw_schedule_t schedule, dropout; /* of the learning rate; of the rates of all dropouts */
+    double        base, decay;       /* of layers that every rank has */
     double        split_base, split_decay;
     double        momentum, rms_decay, max_norm;
     int           rmsprop;

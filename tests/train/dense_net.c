@@ -102,7 +102,7 @@ static const double *tensor(const tw_params_t *params, const double *flat, size_
 static void run_forward(const tw_network_t *net, const tw_params_t *params,
                         const tw_head_pass_t *pass, const double *value, values_t *v)
 {
-    const ref_pass_t how = {pass->training, pass->seed, pass->step, pass->examples};
+    const ref_pass_t how = {pass->training, pass->seed, pass->step, pass->examples, pass->less};
 
     for (size_t i = 0; i < net->layers; i++) {
         const tw_network_layer_t *layer = &net->layer[i];
@@ -125,7 +125,7 @@ static void run_backward(const tw_network_t *net, const tw_params_t *params,
                          const tw_head_pass_t *pass, const double *value, const values_t *v,
                          double *d, double *gradient, double *gx)
 {
-    const ref_pass_t how = {pass->training, pass->seed, pass->step, pass->examples};
+    const ref_pass_t how = {pass->training, pass->seed, pass->step, pass->examples, pass->less};
 
     for (size_t i = net->layers; i-- > 0;) {
         const tw_network_layer_t *layer = &net->layer[i];

@@ -128,7 +128,7 @@ void ref_dropout(const tw_network_layer_t *layer, size_t n, const ref_pass_t *pa
     for (size_t i = 0; pass->training && layer->rate > 0.0f && i < n; i++) {
         const uint64_t  key  = tw_random_key(pass->seed, TW_RANDOM_DROPOUT, pass->step,
                                              pass->examples[i] * 64 + layer->drop);
-        const tw_drop_t drop = tw_drop_make(key, layer->rate);
+        const tw_drop_t drop = tw_drop_make(key, layer->rate * (1.0f - pass->less));
 
         for (size_t k = 0; k < size; k++) {
             x[i * size + k] *= tw_keep(&drop, (uint32_t)k) ? (double)drop.scale : 0.0;

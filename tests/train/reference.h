@@ -18,6 +18,7 @@ typedef struct ref_pass {
     int             training;
     uint64_t        seed, step;
     const uint64_t *examples; /* [n] */
+    float           less;
 } ref_pass_t;
 
 void ref_conv(const tw_network_layer_t *layer, size_t n, const double *x, const double *w,

@@ -199,7 +199,7 @@ static void find_moments(ref_net_t *ref, ref_part_t *parts, size_t count, const 
 static void forward_layer(const ref_net_t *ref, ref_part_t *part, const ref_how_t *how, size_t l)
 {
     const tw_network_layer_t *layer = &ref->net->layer[l];
-    const ref_pass_t          pass  = {how->training, how->seed, how->step, part->examples};
+    const ref_pass_t          pass  = {how->training, how->seed, how->step, part->examples, 0.0f};
     const double             *x = input(part, layer->input[0]), *w = tensor(ref, ref->value, l, 0);
     const double             *b    = tensor(ref, ref->value, l, 1);
     const size_t              size = part->n * tw_shape_size(layer->out);
@@ -294,7 +294,7 @@ static void backward_layer(ref_net_t *ref, ref_part_t *part, const ref_how_t *ho
                            double *dy)
 {
     const tw_network_layer_t *layer = &ref->net->layer[l];
-    const ref_pass_t          pass  = {how->training, how->seed, how->step, part->examples};
+    const ref_pass_t          pass  = {how->training, how->seed, how->step, part->examples, 0.0f};
     const double             *x = input(part, layer->input[0]), *w = tensor(ref, ref->value, l, 0);
     double *dw = tensor(ref, ref->gradient, l, 0), *db = tensor(ref, ref->gradient, l, 1);
     double *dx = input_gradient(part, layer->input[0]);

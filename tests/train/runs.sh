@@ -158,13 +158,17 @@ steps_may_be_tested() {
     same "$("$json_query" "$scratch/steps.json" epochs.1.test_error)" null
 }
 
-# Stopped after step 6 of 12, in the second epoch.
+# Stopped after step 6 of 12, in the second epoch, where dropout is halved; another run would go on with another one.
 resumed_inside_an_epoch() {
+    local late="--codec onebit --eval-every 3 --lr-schedule exp:0.9:1:0.5 --dropout-schedule"
     # shellcheck disable=SC2086
-    train 3 $small --codec onebit --epochs 3 --eval-every 3 --json "$scratch/straight.json" &&
-        train 3 $small --codec onebit --steps 7 --eval-every 3 --checkpoint "$scratch/c" &&
-        train 3 $small --codec onebit --epochs 3 --eval-every 3 --checkpoint "$scratch/c" --resume \
-            --json "$scratch/resumed.json" &&
+    train 3 $small $late steps:1.5:0.5 --epochs 3 --json "$scratch/straight.json" &&
+        train 3 $small $late constant --epochs 3 --json "$scratch/constant.json" &&
+        train 3 $small $late steps:1.5:0.5 --steps 7 --checkpoint "$scratch/c" &&
+        ! train 3 $small $late constant --epochs 3 --checkpoint "$scratch/c" --resume &&
+        grep 'is of dropout schedule steps:1.5:0.5, this run of constant' "$scratch/out" &&
+        train 3 $small $late steps:1.5:0.5 --epochs 3 --checkpoint "$scratch/c" --resume --json "$scratch/resumed.json" &&
+        [ "$(value weights_hash "$scratch/constant.json")" != "$(value weights_hash "$scratch/straight.json")" ] &&
         grep '^resumed in epoch 2, after step 6' "$scratch/out" &&
         same "$(value weights_hash "$scratch/straight.json")" "$(value weights_hash "$scratch/resumed.json")" &&
         same "$("$json_query" "$scratch/straight.json" evaluations.{0,1,2,3,4,5}.{step,test_error,train_loss} epochs.1.train_loss)" \

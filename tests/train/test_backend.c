@@ -49,8 +49,8 @@ static void check_gradients(net_t *net)
     }
 }
 
-/* Two training steps with different inputs, so that nothing of the first may stay; then an
- * evaluation by a graph of its own. */
+/* Two training steps with different inputs and rates of dropout, so that nothing of the first
+ * may stay; then an evaluation by a graph of its own. */
 static void check_net(net_t *net, const tw_compute_kernels_t *kernels, int threads)
 {
     const size_t last = net->layers - 1;
@@ -58,11 +58,17 @@ static void check_net(net_t *net, const tw_compute_kernels_t *kernels, int threa
 
     net_build(net, &b, kernels, threads, 1);
     for (uint64_t step = 0; step < 3; step++) {
-        const int        training = step < 2;
-        const ref_pass_t ref      = {
-                 .training = training, .seed = 5, .step = step, .examples = net->examples};
-        const tw_op_pass_t pass = {
-            .training = training, .seed = 5, .step = step, .examples = net->examples};
+        const int          training = step < 2;
+        const ref_pass_t   ref      = {.training = training,
+                                       .seed     = 5,
+                                       .step     = step,
+                                       .examples = net->examples,
+                                       .less     = 0.5f * (float)step};
+        const tw_op_pass_t pass     = {.training = training,
+                                       .seed     = 5,
+                                       .step     = step,
+                                       .examples = net->examples,
+                                       .less     = ref.less};
 
         if (!training) {
             net_built_end(net, &b);

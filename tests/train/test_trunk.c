@@ -190,11 +190,11 @@ START_TEST(a_hook_stops_the_pass)
     rig_make(&rig, &net, &hooks);
     prepare(&rig, &e, 0, 2);
     ck_assert_ptr_null(
-        tw_trunk_forward(rig.trunk, &(tw_trunk_pass_t){2, 1, SEED, STEP, e.index}, &problem));
+        tw_trunk_forward(rig.trunk, &(tw_trunk_pass_t){2, 1, SEED, STEP, e.index, 0.0f}, &problem));
     ck_assert_int_eq(log.stop, 0);
     ck_assert_ptr_nonnull(forward(&rig, &e, 0, 2, 1)); /* and the next pass runs */
     ck_assert_ptr_null(
-        tw_trunk_forward(rig.trunk, &(tw_trunk_pass_t){5, 1, SEED, STEP, e.index}, &problem));
+        tw_trunk_forward(rig.trunk, &(tw_trunk_pass_t){5, 1, SEED, STEP, e.index, 0.0f}, &problem));
     ck_assert_str_eq(problem.text, "no input was asked for 5 examples");
     rig_free(&rig);
     examples_free(&e);
@@ -257,7 +257,7 @@ START_TEST(parameters_may_come_late)
     ck_assert_uint_eq(late.calls, 2 * layers);
     late.stop = late.calls + 2;
     ck_assert_ptr_null(
-        tw_trunk_forward(rig.trunk, &(tw_trunk_pass_t){2, 1, SEED, STEP, e.index}, &problem));
+        tw_trunk_forward(rig.trunk, &(tw_trunk_pass_t){2, 1, SEED, STEP, e.index, 0.0f}, &problem));
     free(want);
     free(from);
     rig_free(&rig);
@@ -311,7 +311,7 @@ START_TEST(first_nonfinite_is_named)
 {
     static const char *const names[] = {NULL,         "input",      "conv1",
                                         "same.conv2", "half.norm2", "proj.conv0"};
-    const tw_trunk_pass_t    pass    = {3, _i / 6, SEED, STEP, (const uint64_t[]){0, 1, 2}};
+    const tw_trunk_pass_t    pass    = {3, _i / 6, SEED, STEP, (const uint64_t[]){0, 1, 2}, 0.0f};
     const char              *want    = names[_i % 6], *got;
     tw_network_t             net;
     examples_t               e;

@@ -106,7 +106,7 @@ static inline void prepare(rig_t *rig, const examples_t *e, size_t first, size_t
 static inline const float *forward(rig_t *rig, const examples_t *e, size_t first, size_t n,
                                    int training)
 {
-    const tw_trunk_pass_t pass    = {n, training, SEED, STEP, e->index + first};
+    const tw_trunk_pass_t pass    = {n, training, SEED, STEP, e->index + first, 0.0f};
     tw_problem_t          problem = {.set = 0};
 
     prepare(rig, e, first, n);
@@ -119,7 +119,7 @@ static inline const float *forward(rig_t *rig, const examples_t *e, size_t first
 
 static inline void backward(rig_t *rig, const examples_t *e, size_t first, size_t n, const float *g)
 {
-    const tw_trunk_pass_t pass    = {n, 1, SEED, STEP, e->index + first};
+    const tw_trunk_pass_t pass    = {n, 1, SEED, STEP, e->index + first, 0.0f};
     tw_problem_t          problem = {.set = 0};
 
     rig_put(rig, rig->g_features, g, n * tw_trunk_features(rig->trunk));

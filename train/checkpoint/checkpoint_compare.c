@@ -80,6 +80,8 @@ static void compare_rates(tw_comparison_t *c, unsigned allowed, const tw_checkpo
 {
     compare_text(c, allowed, TW_CHANGE_RATE, "scaling of rates", file->scale, run->scale);
     compare_text(c, allowed, TW_CHANGE_RATE, "schedule", file->schedule, run->schedule);
+    compare_text(c, allowed, TW_CHANGE_RATE, "dropout schedule", file->dropout_schedule,
+                 run->dropout_schedule);
     compare_number(c, allowed, "learning rate", file->rate, run->rate);
     compare_number(c, allowed, "momentum", file->momentum, run->momentum);
     compare_number(c, allowed, "decay", file->decay, run->decay);
@@ -107,14 +109,15 @@ static int same_network(const char *path, const tw_checkpoint_header_t *file,
 
 static void end_texts(tw_checkpoint_header_t *file)
 {
-    file->model[sizeof(file->model) - 1]           = '\0';
-    file->codec[sizeof(file->codec) - 1]           = '\0';
-    file->split[sizeof(file->split) - 1]           = '\0';
-    file->weights[sizeof(file->weights) - 1]       = '\0';
-    file->scheme[sizeof(file->scheme) - 1]         = '\0';
-    file->scale[sizeof(file->scale) - 1]           = '\0';
-    file->statistics[sizeof(file->statistics) - 1] = '\0';
-    file->schedule[sizeof(file->schedule) - 1]     = '\0';
+    file->model[sizeof(file->model) - 1]                       = '\0';
+    file->codec[sizeof(file->codec) - 1]                       = '\0';
+    file->split[sizeof(file->split) - 1]                       = '\0';
+    file->weights[sizeof(file->weights) - 1]                   = '\0';
+    file->scheme[sizeof(file->scheme) - 1]                     = '\0';
+    file->scale[sizeof(file->scale) - 1]                       = '\0';
+    file->statistics[sizeof(file->statistics) - 1]             = '\0';
+    file->schedule[sizeof(file->schedule) - 1]                 = '\0';
+    file->dropout_schedule[sizeof(file->dropout_schedule) - 1] = '\0';
 }
 
 /* The scheme comes before the codec, whose classes follow from it. */

@@ -12,7 +12,7 @@
 #include "train/base/hash.h"
 
 #define TW_CHECKPOINT_ORDER  UINT64_C(0x0102030405060708)
-#define TW_CHECKPOINT_FORMAT 7
+#define TW_CHECKPOINT_FORMAT 8
 #define TW_EPOCHS_MOST       1000000u
 #define TW_STEPS_MOST        (UINT64_C(1) << 53)
 
@@ -68,6 +68,8 @@ void tw_checkpoint_header_fill(const tw_training_t *t, tw_checkpoint_header_t *h
              o->bn_tolerance, o->bn_patience);
     snprintf(header->schedule, sizeof(header->schedule), "%s",
              o->schedule != NULL ? o->schedule : t->network.schedule);
+    snprintf(header->dropout_schedule, sizeof(header->dropout_schedule), "%s",
+             o->dropout_schedule != NULL ? o->dropout_schedule : t->network.dropout_schedule);
 }
 
 int tw_checkpoint_sum(FILE *stream, uint64_t bytes, uint64_t *sum_p)

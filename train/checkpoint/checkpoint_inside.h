@@ -24,6 +24,7 @@ typedef struct tw_checkpoint_header {
     double   adaptive[TW_ADAPTIVE_NUMBERS];
     char     model[64], codec[256], split[528]; /* codec of gradients; of activations, or "" */
     char     weights[200], scheme[24], scale[24], statistics[64], schedule[192];
+    char     dropout_schedule[192];
 } tw_checkpoint_header_t;
 
 /* ---- the header (checkpoint_header.c) ------------------------------------------------------- */

@@ -50,11 +50,13 @@ typedef struct tw_op_params {
 } tw_op_params_t;
 
 /* One pass over a graph. seed, step and examples [n], the global number of the example in each row,
- * give the dropout masks (training only; no dropouts: examples may be NULL). */
+ * give the dropout masks (training only; no dropouts: examples may be NULL), with the layers' rates
+ * but for the share `less` of them. */
 typedef struct tw_op_pass {
     int             training;
     uint64_t        seed, step;
     const uint64_t *examples;
+    float           less;
 } tw_op_pass_t;
 
 /** The processor this runs on.

@@ -45,6 +45,10 @@ const tw_compute_kernels_t *tw_kernels_for(const char *level);
 /* e^x as the loops compute it: relative error below 3e-7 for |x| <= 87, clamped beyond. */
 float tw_kernels_exp(float x);
 
+/* The rate of a layer in a pass that takes the share `less` of it off; at most 0.9999, as much as a
+ * layer may have. */
+float tw_drop_rate(float rate, float less);
+
 /* Dropout with a rate in [0, 1). */
 tw_drop_t tw_drop_make(uint64_t key, float rate);
 

@@ -34,6 +34,13 @@ float tw_kernels_exp(float x)
     return tw_exp(x);
 }
 
+float tw_drop_rate(float rate, float less)
+{
+    const float left = rate * (1.0f - less);
+
+    return left < 0.9999f ? left : 0.9999f;
+}
+
 tw_drop_t tw_drop_make(uint64_t key, float rate)
 {
     tw_drop_t drop = {

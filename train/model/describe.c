@@ -71,6 +71,9 @@ static void print_training(const tw_network_t *net, FILE *out)
     }
     fprintf(out, "decay %g, schedule %s, batch %" PRIu64 ", epochs %" PRIu64, net->decay,
             net->schedule[0] != '\0' ? net->schedule : "constant", net->batch, net->epochs);
+    if (net->dropout_schedule[0] != '\0') {
+        fprintf(out, ", dropout_schedule %s", net->dropout_schedule);
+    }
     if (net->max_norm > 0.0) {
         fprintf(out, ", max_norm %g", net->max_norm);
     }

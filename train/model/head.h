@@ -62,10 +62,10 @@ int tw_head_create(tw_head_t **head_p, const tw_network_t *network, tw_params_t 
 /** NULL is allowed. */
 void tw_head_destroy(tw_head_t *head);
 
-/* One pass. n, training, seed, step, scale, accumulate, count, five, view, views and whether gx is
- * NULL must be equal on all ranks, and so must be the contents of x, examples and labels. x, gx and
- * outputs are memory of the backend; examples and labels are host memory that may be reused when
- * the call returns. */
+/* One pass. n, training, seed, step, less, scale, accumulate, count, five, view, views and
+ * whether gx is NULL must be equal on all ranks, and so must be the contents of x, examples and
+ * labels. x, gx and outputs are memory of the backend; examples and labels are host memory that
+ * may be reused when the call returns. */
 typedef struct tw_head_pass {
     size_t          n;          /* examples; may be 0                                            */
     const float    *x;          /* [n][features], in the order c, h, w                           */
@@ -73,6 +73,7 @@ typedef struct tw_head_pass {
     const uint32_t *labels;     /* [n], below the number of classes                              */
     int             training;   /* dropout, and gradients                                        */
     uint64_t        seed, step; /* of dropout                                                    */
+    float           less;       /* share of the dropout rates that is taken off                  */
     float           scale;      /* of the loss in the gradients: 1 / batch                       */
     int             accumulate; /* add to the gradients in params, else overwrite them           */
     int             count;      /* count wrong examples                                          */

@@ -78,7 +78,8 @@ static void end(const tw_head_t *head, int64_t span, const tw_head_layer_t *laye
 static tw_dense_drop_t drop_of(const tw_head_t *head, const tw_head_pass_t *pass,
                                const tw_network_layer_t *layer)
 {
-    return (tw_dense_drop_t){pass->seed, pass->step, layer->drop, layer->rate, head->examples};
+    return (tw_dense_drop_t){pass->seed, pass->step, layer->drop,
+                             tw_drop_rate(layer->rate, pass->less), head->examples};
 }
 
 /* The dropouts before the first dense layer, of rows of examples; to may be from. */
@@ -171,10 +172,10 @@ static void deactivate(const tw_head_t *head, const tw_head_pass_t *pass,
     float scale = 1.0f;
 
     for (size_t k = 0; pass->training && k < layer->drops; k++) {
-        scale *= tw_drop_make(0, layer->drop[k].rate).scale;
-        if (layer->dense->activation == TW_LINEAR) {
-            const tw_dense_drop_t drop = drop_of(head, pass, &layer->drop[k]);
+        const tw_dense_drop_t drop = drop_of(head, pass, &layer->drop[k]);
 
+        scale *= tw_drop_make(0, drop.rate).scale;
+        if (layer->dense->activation == TW_LINEAR) {
             head->ops->mask(head->dense, d, layer->units, pass->n, &drop, layer->first);
         }
     }

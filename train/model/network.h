@@ -112,9 +112,10 @@ typedef struct tw_network {
     double         max_norm; /* most length of the weights into a dense unit, 0: any         */
     uint64_t       batch, epochs;
     char           schedule[128]; /* of the rate, see train/model/schedule.h; "": constant        */
-    size_t         crop_pad;      /* images are cropped from ones with this border; 0: not    */
-    int            mirror;        /* every second image is mirrored                           */
-    float          mean, scale;   /* x = (pixel - mean) * scale, pixels 0 .. 255              */
+    char           dropout_schedule[128]; /* of the rates of all dropouts */
+    size_t         crop_pad;    /* images are cropped from ones with this border; 0: not    */
+    int            mirror;      /* every second image is mirrored                           */
+    float          mean, scale; /* x = (pixel - mean) * scale, pixels 0 .. 255              */
     char augment[512], augment_test[512]; /* operations on images; "": by the four above */
 } tw_network_t;
 

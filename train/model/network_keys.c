@@ -51,6 +51,7 @@ static const tw_key_t training_keys[] = {
     {"batch", TW_KEY_COUNT, NET(batch), 1, 1000000, NULL, 1, 0},
     {"epochs", TW_KEY_COUNT, NET(epochs), 1, 1000000, NULL, 1, 0},
     {"schedule", TW_KEY_SCHEDULE, NET(schedule), 0, 0, NULL, 1, 0},
+    {"dropout_schedule", TW_KEY_SCHEDULE, NET(dropout_schedule), 0, 0, NULL, 1, 0},
 };
 
 #define TW_KIND(kind, name) {#name, TW_KEY_SECTION, 0, 0, 0, 0, NULL, 1, 0},

@@ -56,6 +56,7 @@ typedef struct tw_trunk_pass {
     uint64_t        seed, step; /* dropout                                                  */
     const uint64_t *examples;   /* [n] global number of each, for dropout; not NULL
                                    where training and the trunk has dropout                 */
+    float           less;       /* dropout: share of the layers' rates that is taken off    */
 } tw_trunk_pass_t;
 
 /** Create the trunk of a network; params are in memory of the backend. All pointers must outlive

@@ -47,6 +47,7 @@ static inline tw_op_pass_t tw_trunk_op_pass(const tw_trunk_pass_t *pass)
     return (tw_op_pass_t){.training = pass->training,
                           .seed     = pass->seed,
                           .step     = pass->step,
+                          .less     = pass->less,
                           .examples = pass->examples};
 }
 

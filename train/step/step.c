@@ -88,6 +88,14 @@ static void name_row(tw_walk_t *walk, size_t row, size_t place)
         tw_feed_label(feed, walk->batch.testing ? TW_SUBSET_TEST : TW_SUBSET_TRAIN, image);
 }
 
+/* The share of the dropout rates that their schedule has taken off. */
+static float dropout_less(const tw_training_t *t)
+{
+    return (float)(1.0 - tw_schedule_rate(&t->rates.dropout, 1.0,
+                                          (double)t->step / (double)t->steps,
+                                          (double)t->epochs_wanted));
+}
+
 /* Forward and backward through this rank's units, or with one owner through all. */
 static int run_head(tw_walk_t *walk, const float *x, float *gx, size_t rows)
 {
@@ -100,6 +108,7 @@ static int run_head(tw_walk_t *walk, const float *x, float *gx, size_t rows)
                              .training   = walk->training,
                              .seed       = t->options->seed,
                              .step       = t->step,
+                             .less       = dropout_less(t),
                              .scale      = 1.0f / (float)walk->n,
                              .accumulate = walk->passes > 0,
                              .count      = !walk->training || tw_step_counts_errors(t),
@@ -269,10 +278,13 @@ int tw_step_train(tw_training_t *t, tw_training_record_t *record, tw_problem_t *
     const tw_feed_batch_t batch = {.step = t->step};
     const size_t          n     = tw_feed_size(t->feed, batch);
     tw_walk_t       walk = {.t = t, .batch = batch, .n = n, .training = 1, .problem = problem};
-    tw_trunk_pass_t pass = {
-        .training = 1, .seed = t->options->seed, .step = t->step, .examples = t->own};
-    float  extra[2]; /* loss and errors of all ranks */
-    size_t first;
+    tw_trunk_pass_t pass = {.training = 1,
+                            .seed     = t->options->seed,
+                            .step     = t->step,
+                            .less     = dropout_less(t),
+                            .examples = t->own};
+    float           extra[2]; /* loss and errors of all ranks */
+    size_t          first;
 
     tw_share(n, t->size, t->rank, &first, &pass.n);
     tw_step_listen(&walk);

@@ -73,7 +73,7 @@ static int job_build(job_t *job, const tw_backend_cuda_config_t *config, tw_prob
 
 static int job_step(job_t *job, uint64_t step, result_t *r, tw_problem_t *problem)
 {
-    const tw_trunk_pass_t pass  = {EXAMPLES, 1, SEED, step, job->e.index};
+    const tw_trunk_pass_t pass  = {EXAMPLES, 1, SEED, step, job->e.index, 0.0f};
     float                *input = tw_trunk_input(job->trunk, EXAMPLES, problem);
     const size_t          bytes = EXAMPLES * tw_trunk_features(job->trunk) * sizeof(float);
     const float          *features;

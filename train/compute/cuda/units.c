@@ -39,11 +39,11 @@ const tw_op_class_t tw_gpu_activation = {.name    = "activation",
 
 typedef struct tw_gpu_dropout {
     tw_op_t   op;
-    float     rate;
-    uint64_t  number; /* among the network's dropouts      */
-    int       active; /* in the last forward pass          */
-    uint64_t *key;    /* of each row                       */
-    void     *keys;   /* the same, in memory of the device */
+    float     rate, now; /* the layer's, and that of the last forward pass */
+    uint64_t  number;    /* among the network's dropouts      */
+    int       active;    /* in the last forward pass          */
+    uint64_t *key;       /* of each row                       */
+    void     *keys;      /* the same, in memory of the device */
 } tw_gpu_dropout_t;
 
 /* y = x under the masks. */
@@ -51,7 +51,7 @@ static void drop(const tw_gpu_dropout_t *d, float *y, const float *x)
 {
     tw_graph_t     *graph = d->op.graph;
     const size_t    count = d->op.y->count;
-    const tw_drop_t how   = tw_drop_make(0, d->rate);
+    const tw_drop_t how   = tw_drop_make(0, d->now);
     const tw_task_t task  = {.from = {x, d->keys},
                              .to   = {y},
                              .n    = {count, count / graph->n},
@@ -66,7 +66,8 @@ static void dropout_forward(tw_op_t *op, const tw_op_pass_t *pass)
     tw_gpu_dropout_t *d     = (tw_gpu_dropout_t *)op;
     tw_graph_t       *graph = op->graph;
 
-    d->active = pass->training && d->rate > 0.0f;
+    d->now    = tw_drop_rate(d->rate, pass->less);
+    d->active = pass->training && d->now > 0.0f;
     if (!d->active) {
         (void)tw_backend_copy(graph->backend, op->y->value, op->x[0]->value,
                               op->y->count * sizeof(float), &graph->failure);

@@ -62,10 +62,10 @@ const tw_op_class_t tw_host_activation = {.name    = "activation",
 
 typedef struct tw_dropout {
     tw_op_t   op;
-    float     rate;
-    uint64_t  number; /* among the network's dropouts */
-    int       active; /* in the last forward pass     */
-    uint64_t *key;    /* of each row                  */
+    float     rate, now; /* the layer's, and that of the last forward pass */
+    uint64_t  number;    /* among the network's dropouts */
+    int       active;    /* in the last forward pass     */
+    uint64_t *key;       /* of each row                  */
 } tw_dropout_t;
 
 /* y = x under the masks. */
@@ -77,7 +77,7 @@ static void drop(const tw_dropout_t *d, float *y, const float *x)
 
 #pragma omp parallel for num_threads(b->threads) if (b->threads > 1) schedule(static)
     for (size_t i = 0; i < runs; i++) {
-        const tw_drop_t how = tw_drop_make(d->key[i / t->runs], d->rate);
+        const tw_drop_t how = tw_drop_make(d->key[i / t->runs], d->now);
 
         b->loops->drop(y + i * run, x + i * run, t->rows, t->width, i % t->runs * t->width, &how);
     }
@@ -87,7 +87,8 @@ static void dropout_forward(tw_op_t *op, const tw_op_pass_t *pass)
 {
     tw_dropout_t *d = (tw_dropout_t *)op;
 
-    d->active = pass->training && d->rate > 0.0f;
+    d->now    = tw_drop_rate(d->rate, pass->less);
+    d->active = pass->training && d->now > 0.0f;
     if (!d->active) {
         memcpy(op->y->value, op->x[0]->value, op->y->count * sizeof(float));
         return;
