@@ -14,7 +14,7 @@
 /* Fractions of the test images that the network gets wrong, by its first answer and by its first
  * five, and the mean loss. All ranks take part in all batches: they hold the dense layers
  * together. */
-static int test(tw_training_t *t, tw_evaluation_t *e, tw_problem_t *problem)
+int tw_training_test(tw_training_t *t, tw_evaluation_t *e, tw_problem_t *problem)
 {
     const size_t    all     = tw_feed_count(t->feed, TW_SUBSET_TEST);
     tw_head_wrong_t wrong   = {.one = 0};
@@ -80,7 +80,7 @@ int tw_training_evaluate(tw_training_t *t, tw_problem_t *problem)
                            .seconds    = t->seconds,
                            .train_loss = t->record.train_loss / t->record.images};
 
-    if (test(t, &one, problem) != 0) {
+    if (tw_training_test(t, &one, problem) != 0) {
         return -1;
     }
     if (tw_evaluations_add(&t->evaluations, &one, problem) != 0) {

@@ -11,6 +11,9 @@
  * Collective; the result is equal on all ranks. */
 int tw_training_check_weights(tw_training_t *t, tw_problem_t *problem);
 
+/** Test: sets errors and loss, equal on all ranks. Collective. */
+int tw_training_test(tw_training_t *t, tw_evaluation_t *e, tw_problem_t *problem);
+
 /** Test, and record the errors, equal on all ranks. Collective. */
 int tw_training_evaluate(tw_training_t *t, tw_problem_t *problem);
 

@@ -19,6 +19,7 @@
 #include "command/level.h"
 #include "train/base/agree.h"
 #include "train/base/hash.h"
+#include "train/evaluating.h"
 #include "train/loading.h"
 #include "train/loop.h"
 #include "train/model/network.h"
@@ -69,7 +70,9 @@ static int train(const tw_train_options_t *options, tw_context_t *ctx, int argc,
 
     if (tw_training_create(&training, options, ctx, MPI_COMM_WORLD, &problem) == 0) {
         tw_report_begin(&training);
-        if (tw_training_run(&training, &problem) == 0) {
+        if (options->evaluate_only) {
+            code = tw_evaluating_run(&training, argc, argv, &problem) == 0 ? EXIT_SUCCESS : code;
+        } else if (tw_training_run(&training, &problem) == 0) {
             tw_report_end(&training);
             tw_report_json(&training, argc, argv, &problem);
             if (tw_agree(MPI_COMM_WORLD, &problem) == 0) {

@@ -131,11 +131,31 @@ static int check_files(const tw_train_options_t *o, tw_problem_t *problem)
     return 0;
 }
 
+/* Weights are tested, whatever else the checkpoint holds. */
+static int check_evaluation(tw_train_options_t *o, tw_problem_t *problem)
+{
+    o->allowed = TW_CHANGES_ALL;
+    if (!o->resume) {
+        return tw_problem_set(problem, "--evaluate-only tests the weights of a checkpoint: add "
+                                       "--checkpoint FILE --resume");
+    }
+    if (o->no_train || o->show_images != NULL || o->trace != NULL || o->record != NULL ||
+        o->profile || o->until_text != NULL || o->steps != 0 || o->eval_every != 0) {
+        return tw_problem_set(problem, "--evaluate-only trains nothing: not with --no-train, "
+                                       "--show-images, --trace, --record, --profile, --until, "
+                                       "--steps or --eval-every");
+    }
+    return 0;
+}
+
 static int check_resume(tw_train_options_t *o, tw_problem_t *problem)
 {
     o->allowed = 0;
     if (o->resume && o->checkpoint == NULL) {
         return tw_problem_set(problem, "--resume needs --checkpoint FILE to resume from");
+    }
+    if (o->evaluate_only) {
+        return check_evaluation(o, problem);
     }
     if (o->allow_text == NULL) {
         return 0;

@@ -215,10 +215,12 @@ static int learn_means(tw_training_t *t, tw_problem_t *problem)
 static int start_feed(tw_training_t *t, tw_problem_t *problem)
 {
     const tw_train_options_t *o      = t->options;
-    tw_feed_config_t          config = {.rank  = t->rank,
-                                        .size  = t->size,
-                                        .batch = t->batch,
-                                        .last = o->steps != 0 ? o->steps : t->epochs_wanted * t->steps,
+    tw_feed_config_t          config = {.rank       = t->rank,
+                                        .size       = t->size,
+                                        .batch      = t->batch,
+                                        .last       = o->evaluate_only ? 0
+                                                      : o->steps != 0  ? o->steps
+                                                                      : t->epochs_wanted * t->steps,
                                         .eval_every = o->eval_every,
                                         .eval_epochs = !o->no_train && (o->steps == 0 || o->eval_every != 0),
                                         .kernels = t->kernels,

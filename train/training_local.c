@@ -51,7 +51,7 @@ static int open_data(tw_training_t *t, tw_problem_t *problem)
         return -1;
     }
     images = tw_feed_count(t->feed, TW_SUBSET_TRAIN);
-    if (t->batch > images) {
+    if (t->batch > images && !t->options->evaluate_only) {
         return tw_problem_set(problem,
                               t->options->batch != 0 ? "--batch %" PRIu64
                                                        " is larger than the %zu training images"
@@ -89,7 +89,7 @@ static int try_files(const tw_training_t *t, tw_problem_t *problem)
         (o->record != NULL && tw_file_try("--record", o->record, problem) != 0)) {
         return -1;
     }
-    return o->checkpoint != NULL ? try_checkpoint(o->checkpoint, problem) : 0;
+    return o->checkpoint != NULL && !o->evaluate_only ? try_checkpoint(o->checkpoint, problem) : 0;
 }
 
 /* Codecs, and memory for the records. */

@@ -103,6 +103,7 @@ static const char *const bad_options[][2] = {
     {"--until error<=-1", "--until"},
     {"--resume", "--resume needs --checkpoint"},
     {"--allow-change batch", "it goes only with --resume"},
+    {"--evaluate-only", "--evaluate-only tests the weights of a checkpoint"},
     {"--resume --checkpoint c --allow-change batch,model",
      "--allow-change: 'model' is nothing that may differ; accepted, with commas between them, are "
      "rate,codec,scheme,update-period,batch,bn,data,seed"},

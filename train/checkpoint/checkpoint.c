@@ -196,7 +196,7 @@ static int load_residuals(tw_training_t *t, FILE *stream, uint64_t body,
                           const tw_checkpoint_header_t *file, const tw_checkpoint_header_t *run,
                           tw_problem_t *problem)
 {
-    if (tw_checkpoint_same_residuals(file, run)) {
+    if (!t->options->evaluate_only && tw_checkpoint_same_residuals(file, run)) {
         return tw_exchange_restore(t->exchange, stream, problem);
     }
     return stream == NULL || fseek(stream, (long)body, SEEK_SET) == 0

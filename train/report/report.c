@@ -31,7 +31,7 @@ static int watched(void)
 }
 
 /* Where five answers are not all. */
-static void print_top5(const tw_training_t *t, double error)
+void tw_report_top5(const tw_training_t *t, double error)
 {
     if (t->network.classes > 5) {
         printf("top-5 %5.2f %%  ", 100.0 * error);
@@ -169,7 +169,7 @@ void tw_report_evaluation(tw_training_t *t)
     tw_report_changes(t);
     printf("test after step %5" PRIu64 ", epoch %3" PRIu64 "  loss %.4f  test error %5.2f %%  ",
            e->step, e->epoch, e->train_loss, 100.0 * e->test_error);
-    print_top5(t, e->test_error_top5);
+    tw_report_top5(t, e->test_error_top5);
     printf("%6.2f s of training\n", e->seconds);
     fflush(stdout);
 }
@@ -189,7 +189,7 @@ void tw_report_epoch(tw_training_t *t)
     }
     printf("epoch %3" PRIu64 "/%" PRIu64 "  loss %.4f  test error %5.2f %%  ", t->epochs,
            t->epochs_wanted, r->train_loss, 100.0 * r->test_error);
-    print_top5(t, r->test_error_top5);
+    tw_report_top5(t, r->test_error_top5);
     printf("%7.0f images/s", r->images / r->seconds);
     if (t->epochs < t->epochs_wanted) {
         left_text((double)(t->epochs_wanted - t->epochs) * r->seconds, left, sizeof(left));

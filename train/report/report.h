@@ -56,6 +56,12 @@ uint64_t tw_report_state_bytes(const tw_training_t *t);
 /** The last line. */
 void tw_report_end(const tw_training_t *t);
 
+/** Print the top-5 error, if there are enough classes for one. */
+void tw_report_top5(const tw_training_t *t, double error);
+
+/** The JSON keys of what is run: model, data, ranks and so on. */
+json_t *tw_report_settings(const tw_training_t *t);
+
 /** Write the JSON file if requested. @return 0, or -1 with the problem set. */
 int tw_report_json(const tw_training_t *t, int argc, char **argv, tw_problem_t *problem);
 

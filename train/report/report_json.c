@@ -119,8 +119,8 @@ static json_t *results(const tw_training_t *t)
     return root;
 }
 
-/* What was run. Text that is not UTF-8 does not fit JSON and is left out. */
-static json_t *settings(const tw_training_t *t)
+/* Text that is not UTF-8 does not fit JSON and is left out. */
+json_t *tw_report_settings(const tw_training_t *t)
 {
     const tw_train_options_t *o = t->options;
     char                      shape[96];
@@ -144,7 +144,7 @@ int tw_report_json(const tw_training_t *t, int argc, char **argv, tw_problem_t *
         return 0;
     }
     root = tw_json_begin("thinwire-train", argc, argv);
-    tw_json_add(&root, settings(t));
+    tw_json_add(&root, tw_report_settings(t));
     tw_json_add(&root, results(t));
     return tw_json_end(root, t->options->json, problem);
 }
