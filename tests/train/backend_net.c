@@ -69,6 +69,7 @@ static tw_network_layer_t *next(net_t *net, tw_layer_kind_t kind, int from)
     }
     l->in        = net_shape_of(net, from);
     l->out       = l->in;
+    l->groups    = 1;
     l->stride[0] = l->stride[1] = 1;
     net->layers++;
     return l;
@@ -91,13 +92,14 @@ static void set_windows(tw_network_layer_t *l, size_t kh, size_t kw, size_t s, s
     l->out.w              = windows(l->in.w, kw, s, p, l->ceil);
 }
 
-int net_conv(net_t *net, int from, size_t c, size_t kh, size_t kw, size_t s, size_t p, int bias,
-             tw_activation_t f)
+static int conv(net_t *net, int from, size_t c, size_t kh, size_t kw, size_t s, size_t p,
+                size_t groups, int bias, tw_activation_t f)
 {
     layer_t            *layer = &net->layer[net->layers];
     tw_network_layer_t *l     = next(net, TW_CONV, from);
-    const size_t        fan   = l->in.c * kh * kw;
+    const size_t        fan   = l->in.c / groups * kh * kw;
 
+    l->groups     = groups;
     l->bias       = bias;
     l->activation = f;
     l->out.c      = c;
@@ -105,6 +107,17 @@ int net_conv(net_t *net, int from, size_t c, size_t kh, size_t kw, size_t s, siz
     layer->w = net_draw(net->key + net->layers, c * fan, 2.0f / sqrtf((float)fan), 0.0f);
     layer->b = net_draw(net->key - net->layers, bias ? c : 0, 0.5f, 0.0f);
     return (int)net->layers - 1;
+}
+
+int net_conv(net_t *net, int from, size_t c, size_t kh, size_t kw, size_t s, size_t p, int bias,
+             tw_activation_t f)
+{
+    return conv(net, from, c, kh, kw, s, p, 1, bias, f);
+}
+
+int net_conv_groups(net_t *net, int from, size_t c, size_t k, size_t s, size_t groups)
+{
+    return conv(net, from, c, k, k, s, k / 2, groups, 1, TW_RELU);
 }
 
 int net_pool(net_t *net, int from, tw_pooling_t how, size_t k, size_t s, size_t p, int up,

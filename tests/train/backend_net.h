@@ -66,6 +66,8 @@ void net_end(net_t *net);
 /* Each adds a layer behind layer `from` (-1: the image), and returns its number. */
 int net_conv(net_t *net, int from, size_t c, size_t kh, size_t kw, size_t s, size_t p, int bias,
              tw_activation_t f);
+/* By groups, of a square kernel, with a bias and as wide as its input. */
+int net_conv_groups(net_t *net, int from, size_t c, size_t k, size_t s, size_t groups);
 int net_pool(net_t *net, int from, tw_pooling_t how, size_t k, size_t s, size_t p, int up,
              int count_pad);
 int net_lrn(net_t *net, int from, size_t size);

@@ -24,6 +24,7 @@ static void set_layer(tw_network_t *net, char letter, double number)
     for (size_t i = 1; i < TW_LAYER_INPUTS; i++) {
         layer->input[i] = -2;
     }
+    layer->groups = 1;
     layer->w_rate = layer->b_rate = 1.0f;
     net->layers++;
     if (letter == 'd') {

@@ -48,15 +48,16 @@ static void conv_pair(const conv_walk_t *walk, size_t in, size_t out, size_t wei
 static void conv_output(const tw_network_layer_t *l, const conv_walk_t *walk, size_t i, size_t o,
                         size_t oy, size_t ox)
 {
-    size_t iy, ix;
+    const size_t fan = l->in.c / l->groups, first = o / (l->out.c / l->groups) * fan;
+    size_t       iy, ix;
 
-    for (size_t c = 0; c < l->in.c; c++) {
+    for (size_t c = 0; c < fan; c++) {
         for (size_t ky = 0; ky < l->kernel[0]; ky++) {
             for (size_t kx = 0; kx < l->kernel[1]; kx++) {
                 if (inside(oy, l->stride[0], ky, l->pad[0], l->in.h, &iy) &&
                     inside(ox, l->stride[1], kx, l->pad[1], l->in.w, &ix)) {
-                    conv_pair(walk, at(l->in, i, c, iy, ix), at(l->out, i, o, oy, ox),
-                              ((o * l->in.c + c) * l->kernel[0] + ky) * l->kernel[1] + kx);
+                    conv_pair(walk, at(l->in, i, first + c, iy, ix), at(l->out, i, o, oy, ox),
+                              ((o * fan + c) * l->kernel[0] + ky) * l->kernel[1] + kx);
                 }
             }
         }

@@ -57,7 +57,7 @@ static const char small_net_text[] =
     ");\n";
 
 /* Two modules whose branches are joined: of four branches, one of them the input as it is, with
- * normalisations in two; and of a pooling and a convolution. The processor only. */
+ * normalisations in two; and of a pooling and a convolution by groups. The processor only. */
 static const char branches_net_text[] =
     "name = \"branches\"; classes = 5;\n"
     "input = { channels = 3; height = 9; width = 8; mean = 0.0; scale = 1.0; };\n"
@@ -80,7 +80,8 @@ static const char branches_net_text[] =
     " { type = \"concat\"; name = \"join\"; input = \"a.norm\"; with = [\"b.norm\", \"c1\", "
     "\"stem\"]; },\n"
     " { type = \"norm\"; name = \"norm1\"; activation = \"relu\"; },\n"
-    " { type = \"conv\"; name = \"d\"; channels = 9; kernel = 3; stride = 2; pad = 1; },\n"
+    " { type = \"conv\"; name = \"d\"; channels = 9; kernel = 3; stride = 2; pad = 1; groups = 3; "
+    "},\n"
     " { type = \"pool\"; name = \"e\"; input = \"norm1\"; pooling = \"max\"; kernel = 3; stride = "
     "2; "
     "pad = 1; },\n"

@@ -217,6 +217,20 @@ static void late_shortcut(net_t *net, size_t n)
     (void)net_add(net, b, c, TW_LINEAR);
 }
 
+/* Groups that fill blocks of channels, that do not, of one channel each, of the image's. */
+static void grouped(net_t *net, size_t n)
+{
+    int l;
+
+    net_begin(net, "grouped", n, (tw_shape_t){4, 9, 10});
+    l = net_conv_groups(net, -1, 32, 3, 1, 2);
+    l = net_conv_groups(net, l, 64, 5, 1, 2);
+    l = net_conv_groups(net, l, 18, 3, 2, 2);
+    l = net_conv_groups(net, l, 27, 3, 1, 9);
+    l = net_conv_groups(net, l, 27, 3, 1, 27);
+    (void)net_conv_groups(net, l, 6, 1, 1, 3);
+}
+
 /* Joined branches: blocks of channels that are full and that are not, one that is plain, the same
  * tensor twice, and a tensor with other consumers before and after. */
 static void branches(net_t *net, size_t n)
@@ -239,10 +253,10 @@ typedef void (*network_fn)(net_t *net, size_t n);
 
 static const network_fn networks[] = {convolutions,  one_channel, poolings,  responses,
                                       units,         residuals,   consumers, plain_shortcut,
-                                      late_shortcut, branches};
+                                      late_shortcut, branches,    grouped};
 
-#ifdef TW_ON_STANDIN /* the last is refused there */
-enum { NETWORKS = sizeof(networks) / sizeof(networks[0]) - 1 };
+#ifdef TW_ON_STANDIN /* the last two are refused there */
+enum { NETWORKS = sizeof(networks) / sizeof(networks[0]) - 2 };
 #else
 enum { NETWORKS = sizeof(networks) / sizeof(networks[0]) };
 #endif
@@ -396,6 +410,22 @@ START_TEST(layers_may_be_unsupported)
         tw_graph_layer(graph, &layer, (tw_op_params_t){.w = NULL}, &x, 1, &y, &op, &problem), -1);
     ck_assert_str_eq(problem.text, "layer lrn7: lrn is unsupported by cuDNN with more than 16 "
                                    "channels, a power below 0.01 or k below 1e-05");
+    problem.set = 0;
+    layer.kind  = TW_CONCAT;
+    ck_assert_int_eq(tw_graph_layer(graph, &layer, (tw_op_params_t){.w = NULL},
+                                    (tw_tensor_t *[]){x, x}, 2, &y, &op, &problem),
+                     -1);
+    (void)snprintf(want, sizeof(want), "layer lrn7: concat is unsupported by %s",
+                   tw_backend_name(backend));
+    ck_assert_str_eq(problem.text, want);
+    problem.set  = 0;
+    layer.kind   = TW_CONV;
+    layer.groups = 3;
+    ck_assert_int_eq(
+        tw_graph_layer(graph, &layer, (tw_op_params_t){.w = NULL}, &x, 1, &y, &op, &problem), -1);
+    (void)snprintf(want, sizeof(want), "layer lrn7: conv with groups is unsupported by %s",
+                   tw_backend_name(backend));
+    ck_assert_str_eq(problem.text, want);
 #endif
     tw_graph_destroy(graph);
     tw_backend_destroy(backend);

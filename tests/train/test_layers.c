@@ -67,8 +67,8 @@ static void bound_conv(const net_t *net, const layer_t *layer, const double *x, 
                        bounds_t *b)
 {
     const tw_network_layer_t *l    = &layer->l;
-    const size_t              fan  = l->in.c * l->kernel[0] * l->kernel[1];
-    const size_t              back = l->out.c * l->kernel[0] * l->kernel[1];
+    const size_t              fan  = l->in.c * l->kernel[0] * l->kernel[1] / l->groups;
+    const size_t              back = l->out.c * l->kernel[0] * l->kernel[1] / l->groups;
     const size_t              all  = net->n * l->out.h * l->out.w;
     double *w = absolutes(layer->w.d, layer->w.count), *c = absolutes(layer->b.d, layer->b.count);
 
@@ -328,6 +328,12 @@ static void make_conv_plain(net_t *net)
 {
     conv_of(net, 1, 1, 0, 0, TW_RELU);
 }
+#ifndef TW_ON_STANDIN
+static void make_conv_groups(net_t *net)
+{
+    (void)net_conv_groups(net, 0, 15, 3, 1, 5);
+}
+#endif
 static void make_max(net_t *net)
 {
     (void)net_pool(net, 0, TW_POOL_MAX, 3, 2, 1, 0, 0);
@@ -404,6 +410,9 @@ static const struct {
 } layers[] = {{"convolution", make_conv},
               {"convolution by strides", make_conv_strided},
               {"convolution without a bias", make_conv_plain},
+#ifndef TW_ON_STANDIN
+              {"convolution by groups", make_conv_groups},
+#endif
               {"maximum", make_max},
               {"maximum, rounded up", make_max_up},
               {"maximum with ties", make_max_ties},

@@ -127,6 +127,14 @@ static const struct {
     {HEAD "layers = (\n{ type = \"conv\"; channels = 3; kernel = 3; },\n{ type = \"add\";\n"
           "with = \"image\"; }," FC ");",
      5, "'image' of 1x8x8 cannot be added to 3x6x6", ""},
+    {HEAD "layers = (\n{ type = \"conv\"; channels = 4; kernel = 3; groups = 2; }," FC ");", 4,
+     "layer 'conv1': groups 2: accepted are divisors of its 4 channels and of the 1 of its input",
+     ""},
+    {HEAD "layers = (\n{ type = \"conv\"; channels = 4; kernel = 3; },\n"
+          "{ type = \"conv\"; channels = 6; kernel = 3; groups = 4; }," FC ");",
+     5, "groups 4: accepted are divisors of its 6 channels", ""},
+    {HEAD "layers = (\n{ type = \"conv\"; channels = 4; kernel = 3; groups = 0; }," FC ");", 4,
+     "groups: accepted are whole numbers from 1", ""},
     {HEAD "layers = (\n{ type = \"conv\"; channels = 3; kernel = 3; },\n{ type = \"concat\";\n"
           "with = \"image\"; }," FC ");",
      5, "'image' of 1x8x8 cannot be joined to 3x6x6", "same height and width"},

@@ -61,6 +61,9 @@ static const char *const snippets[] = {"0",
                                        "global = true;",
                                        "ceil = true;",
                                        "input = \"image\";",
+                                       "with = [\"image\", \"conv1\"];",
+                                       "\"concat\"",
+                                       "groups = 2;",
                                        "pad = 1023;",
                                        "kernel = 1024;",
                                        "stride = 1024;",
@@ -122,8 +125,9 @@ static void check_accepted(tw_network_t *net)
     for (size_t l = 0; l < net->layers; l++) {
         ck_assert_uint_ge(tw_shape_size(net->layer[l].out), 1);
         ck_assert_uint_le(tw_shape_size(net->layer[l].out), (size_t)1 << 31);
-        ck_assert_int_lt(net->layer[l].input[0], (int)l);
-        ck_assert_int_lt(net->layer[l].input[1], (int)l);
+        for (size_t i = 0; i < TW_LAYER_INPUTS; i++) {
+            ck_assert_int_lt(net->layer[l].input[i], (int)l);
+        }
     }
     tw_network_describe(net, 1, out);
     fclose(out);

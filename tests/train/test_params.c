@@ -257,6 +257,36 @@ START_TEST(first_values_have_their_distribution)
 }
 END_TEST
 
+/* 8 channels into each unit of a group, and 16 that a number goes into. */
+START_TEST(groups_have_their_own_fans)
+{
+    static const char text[] =
+        "name = \"grouped\"; classes = 2; input = { channels = 32; height = 3; width = 3; };\n"
+        "layers = ( { type = \"conv\"; channels = 64; kernel = 3; groups = 4; },\n"
+        "           { type = \"dense\"; } );\n";
+    const float  limit = sqrtf(6.0f / (9 * (8 + 16)));
+    float        most  = 0.0f;
+    tw_network_t net;
+    tw_params_t  params;
+    float       *value;
+
+    small_net_read(&net, text);
+    ck_assert_uint_eq(tw_network_weights(&net, 0), 64 * 8 * 9);
+    ck_assert_uint_eq(tw_network_operations(&net, 0), 64 * 8 * 9);
+    create(&params, &net, 0, 1, 0);
+    draw_values(&params, &net, 3);
+    value = read(&params, params.value, params.total);
+    for (size_t i = 0; i < 64 * 8 * 9; i++) {
+        most = fmaxf(most, fabsf(value[i]));
+    }
+    ck_assert_float_le(most, limit);
+    ck_assert_float_ge(most, 0.99f * limit);
+    free(value);
+    destroy(&params);
+    tw_network_destroy(&net);
+}
+END_TEST
+
 /* The values of a seed stay what they are, on every machine: runs can be repeated. */
 START_TEST(first_values_are_known)
 {
@@ -367,6 +397,7 @@ int main(void)
     tcase_add_test(tcase, layout_is_dense);
     tcase_add_loop_test(tcase, shards_are_pieces_of_the_whole, 1, 10);
     tcase_add_test(tcase, first_values_have_their_distribution);
+    tcase_add_test(tcase, groups_have_their_own_fans);
     tcase_add_test(tcase, first_values_are_known);
     tcase_add_test(tcase, hashes_see_every_bit);
     tcase_add_loop_test(tcase, builtin_models_have_a_layout, 0, models);

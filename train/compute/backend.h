@@ -11,7 +11,7 @@
  * A graph is created once for exactly n examples, layer by layer in the order of the network; it
  * owns its tensors and operations. Tensors are opaque: the backend chooses their memory layout, and
  * only tw_graph_input() and tw_graph_output() give access to plain [n][c][h][w]. The caller owns
- * parameters and their gradients, in the plain layouts of model/params.h (conv [out][in][kh][kw]).
+ * parameters and their gradients, in the plain layouts of model/params.h.
  * Every pass reads and writes them; graphs may share them.
  *
  * One step: fill the input; tw_op_forward() of every operation in order; the caller writes the
@@ -173,7 +173,8 @@ int tw_graph_input(tw_graph_t *graph, tw_shape_t shape, tw_tensor_t **y_p, float
                    tw_problem_t *problem);
 
 /** The operation of a layer of any kind but a dense one:
- * - a convolution (no kernel flip), bias and activation;
+ * - a convolution (no kernel flip), bias and activation: with groups the g-th part of the output's
+ *   channels is of the g-th part of the input's;
  * - pooling, the largest value or the mean of windows: the gradient of a maximum goes to one of the
  *   largest; a mean divides by the cells of the window that lie in the image, or with count_pad by
  *   all of the kernel's, those beyond the border included;

@@ -21,6 +21,17 @@ static int is_of(tw_shape_t want, tw_shape_t is)
     return is.c == want.c && is.h == want.h && is.w == want.w;
 }
 
+static int check_groups(const tw_network_layer_t *layer, tw_tensor_t *const *x,
+                        tw_problem_t *problem)
+{
+    (void)x;
+    return layer->groups > 0 && layer->in.c % layer->groups == 0 &&
+                   layer->out.c % layer->groups == 0
+               ? 0
+               : tw_problem_set(problem, "layer %s: %zu groups of %zu and %zu channels",
+                                layer->name, layer->groups, layer->in.c, layer->out.c);
+}
+
 /* All windows of a pooling have something of the image. */
 static int check_windows(const tw_network_layer_t *layer, tw_tensor_t *const *x,
                          tw_problem_t *problem)
@@ -90,7 +101,7 @@ static int check_joined(const tw_network_layer_t *layer, tw_tensor_t *const *x,
 }
 
 static const tw_layer_row_t rows[TW_LAYER_KINDS] = {
-    [TW_CONV]       = {NULL},
+    [TW_CONV]       = {check_groups},
     [TW_POOL]       = {check_windows, .linear = 1, .pools = 1},
     [TW_ACTIVATION] = {NULL, .passes = 1},
     [TW_LRN]        = {check_lrn, .linear = 1},

@@ -45,6 +45,7 @@ static const tw_key_t layer_keys[] = {
     {"global", TW_KEY_FLAG, LAYER(global), 0, 0, NULL, BIT(TW_POOL), 0},
     {"ceil", TW_KEY_FLAG, LAYER(ceil), 0, 0, NULL, BIT(TW_POOL), 0},
     {"count_pad", TW_KEY_FLAG, LAYER(count_pad), 0, 0, NULL, BIT(TW_POOL), 0},
+    {"groups", TW_KEY_SIZE, LAYER(groups), 1, 65536, NULL, BIT(TW_CONV), 0},
     {"bias", TW_KEY_FLAG, LAYER(bias), 0, 0, NULL, WEIGHTS, 0},
     {"activation", TW_KEY_CHOICE, LAYER(activation), 0, 0, activations, FUSED | BIT(TW_ACTIVATION),
      BIT(TW_ACTIVATION)},
@@ -196,6 +197,19 @@ static int shape_window(tw_network_t *net, size_t l, tw_problem_t *problem)
                      layer->pad[1]);
 }
 
+static int shape_conv(tw_network_t *net, size_t l, tw_problem_t *problem)
+{
+    const tw_network_layer_t *layer = &net->layer[l];
+
+    if (layer->in.c % layer->groups != 0 || layer->out.c % layer->groups != 0) {
+        return tw_network_wrong(net, l, problem,
+                                "groups %zu: accepted are divisors of its %zu channels and of the "
+                                "%zu of its input",
+                                layer->groups, layer->out.c, layer->in.c);
+    }
+    return shape_window(net, l, problem);
+}
+
 /* The second input is like the first, or has stride times its height and width and at most its
  * channels: a shortcut without parameters. */
 static int shape_add(tw_network_t *net, size_t l, tw_problem_t *problem)
@@ -245,7 +259,7 @@ static int shape_concat(tw_network_t *net, size_t l, tw_problem_t *problem)
 
 static size_t weights_conv(const tw_network_layer_t *layer)
 {
-    return layer->out.c * layer->in.c * layer->kernel[0] * layer->kernel[1];
+    return layer->out.c * (layer->in.c / layer->groups) * layer->kernel[0] * layer->kernel[1];
 }
 
 static size_t weights_dense(const tw_network_layer_t *layer)
@@ -261,7 +275,7 @@ static size_t per_channel(const tw_network_layer_t *layer)
 /* ---- the rows ------------------------------------------------------------------------------ */
 
 static const tw_kind_row_t rows[TW_LAYER_KINDS] = {
-    [TW_CONV]       = {"a", 1, begin_conv, finish_biased, shape_window, weights_conv, NULL},
+    [TW_CONV]       = {"a", 1, begin_conv, finish_biased, shape_conv, weights_conv, NULL},
     [TW_POOL]       = {"a", 0, NULL, finish_pool, shape_window, NULL, NULL},
     [TW_ACTIVATION] = {"an", 0, NULL, finish_activation, shape_same, NULL, NULL},
     [TW_LRN]        = {"an", 0, NULL, finish_lrn, shape_same, NULL, NULL},
@@ -288,6 +302,7 @@ tw_network_layer_t tw_kind_layer(tw_layer_kind_t kind, int line, int before)
         .kind       = kind,
         .line       = line,
         .input      = {before},
+        .groups     = 1,
         .lrn_size   = 5,
         .lrn_scale  = 2e-5f,
         .lrn_power  = 0.75f,

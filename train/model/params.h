@@ -31,7 +31,7 @@
 #define TW_PARAMS_ALIGN 16
 
 typedef enum tw_param_role {
-    TW_WEIGHT, /* conv [out][in][kh][kw]; dense [unit][input], inputs in c, h, w order */
+    TW_WEIGHT, /* conv [out][in / groups][kh][kw]; dense [unit][input], inputs in c, h, w order */
     TW_BIAS,   /* conv [out]; dense [unit]                                             */
     TW_GAMMA,  /* batch normalisation [c]                                              */
     TW_BETA

@@ -68,10 +68,12 @@ static void fans(const tw_network_layer_t *layer, double *in_p, double *out_p)
 {
     const double kernel =
         layer->kind == TW_CONV ? (double)layer->kernel[0] * (double)layer->kernel[1] : 1.0;
+    const double groups = (double)layer->groups;
 
     *in_p =
-        layer->kind == TW_CONV ? (double)layer->in.c * kernel : (double)tw_shape_size(layer->in);
-    *out_p = (double)layer->out.c * kernel;
+        (layer->kind == TW_CONV ? (double)layer->in.c * kernel : (double)tw_shape_size(layer->in)) /
+        groups;
+    *out_p = (double)layer->out.c * kernel / groups;
 }
 
 static void fill(float *x, size_t n, float value)

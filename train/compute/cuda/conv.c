@@ -372,6 +372,10 @@ static int conv_make(tw_op_t *op, const tw_network_layer_t *layer, tw_op_params_
     conv->b  = params.b;
     conv->gw = params.gw;
     conv->gb = params.gb;
+    if (layer->groups > 1) {
+        return tw_problem_set(problem, "layer %s: conv with groups is unsupported by %s",
+                              layer->name, op->graph->backend->name);
+    }
     return make_all(conv, layer, problem);
 }
 

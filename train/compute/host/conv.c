@@ -267,22 +267,34 @@ static int make_data(tw_conv_t *conv, tw_md_t plain_w, tw_problem_t *problem)
                : -1;
 }
 
+/* A descriptor of the weights: those of several groups have a dimension more. */
+static dnnl_status_t weights_md(tw_md_t *md_p, const tw_network_layer_t *layer,
+                                dnnl_format_tag_t one, dnnl_format_tag_t several)
+{
+    const dnnl_dim_t g = (dnnl_dim_t)layer->groups, out = (dnnl_dim_t)layer->out.c,
+                     in = (dnnl_dim_t)layer->in.c, h = (dnnl_dim_t)layer->kernel[0],
+                     w        = (dnnl_dim_t)layer->kernel[1];
+    const dnnl_dims_t whole   = {out, in, h, w};
+    const dnnl_dims_t grouped = {g, out / g, in / g, h, w};
+
+    return g > 1 ? tw_md_create(md_p, 5, grouped, several) : tw_md_create(md_p, 4, whole, one);
+}
+
 /* All three ways, with descriptors of weights and biases that oneDNN may lay out (form) and plain.
  */
 static int make_all(tw_conv_t *conv, const tw_network_layer_t *layer, tw_problem_t *problem)
 {
-    const dnnl_dims_t w_dims = {(dnnl_dim_t)layer->out.c, (dnnl_dim_t)layer->in.c,
-                                (dnnl_dim_t)layer->kernel[0], (dnnl_dim_t)layer->kernel[1]};
+    const dnnl_dims_t b_dims = {(dnnl_dim_t)layer->out.c};
     tw_md_t           plain_w;
     dnnl_status_t     s;
     int               rc = -1;
 
-    s = tw_md_create(&plain_w, 4, w_dims, dnnl_oihw);
+    s = weights_md(&plain_w, layer, dnnl_oihw, dnnl_goihw);
     if (s == dnnl_success) {
-        s = tw_md_create(&conv->form.w, 4, w_dims, dnnl_format_tag_any);
+        s = weights_md(&conv->form.w, layer, dnnl_format_tag_any, dnnl_format_tag_any);
     }
     if (s == dnnl_success && conv->b != NULL) {
-        s = tw_md_create(&conv->form.b, 1, w_dims, dnnl_x);
+        s = tw_md_create(&conv->form.b, 1, b_dims, dnnl_x);
     }
     if (s != dnnl_success) {
         (void)tw_host_problem(problem, "a convolution", s);
