@@ -18,7 +18,8 @@ resnet-20 269722
 alexnet-cifar 653834
 vgg-cifar 812394
 googlenet 6998552
-resnet-50 25557032'
+resnet-50 25557032
+alexnet-2012 60965224'
 
 # describe MODEL BATCH: to $scratch/out.
 describe() { timeout 30 "$program" --describe "$1" --batch "$2" >"$scratch/out" 2>&1; }

@@ -2,7 +2,7 @@
  * tests/train/test_network.c - the built-in models have the published shapes and numbers of
  * parameters; windows are counted one by one; data may bring another shape. Sources of the numbers:
  * S0 (arXiv 2004.02297) table I and its code, S1 (1511.04561), S3's ResNet-20, S4 (1404.5997),
- * GoogLeNet (1409.4842) table 1, ResNet-50 (1512.03385) table 1.
+ * GoogLeNet (1409.4842) table 1, ResNet-50 (1512.03385) table 1, AlexNet of 2012 (NIPS 25).
  * Those of the models made small for CIFAR are counted by hand from their shapes.
  */
 #include "config.h"
@@ -50,6 +50,7 @@ static const struct {
     {"resnet-20", 269722, 10, 48, {64, 1, 1}},
     {"googlenet", 5966272 + 7280 + 1025000, 1000, 82, {1024, 1, 1}},
     {"resnet-50", 25557032, 1000, 124, {2048, 1, 1}},
+    {"alexnet-2012", 60965224, 1000, 10, {256, 6, 6}},
     /* ours: S0's networks in small */
     {"alexnet-cifar", 653834, 10, 6, {64, 3, 3}},
     {"vgg-cifar", 812394, 10, 10, {128, 2, 2}},
@@ -139,6 +140,14 @@ static const struct {
     {"googlenet", "conv2.reduce", 4096, 64},
     {"googlenet", "conv2", 110592, 192},
     {"googlenet", "fc", 1024000, 1000},
+    {"alexnet-2012", "conv1", 34848, 96},
+    {"alexnet-2012", "conv2", 307200, 256},
+    {"alexnet-2012", "conv3", 884736, 384},
+    {"alexnet-2012", "conv4", 663552, 384},
+    {"alexnet-2012", "conv5", 442368, 256},
+    {"alexnet-2012", "fc6", 37748736, 4096},
+    {"alexnet-2012", "fc7", 16777216, 4096},
+    {"alexnet-2012", "fc8", 4096000, 1000},
     {"resnet-50", "conv1", 9408, 0},
     {"resnet-50", "norm1", 64, 64},
     {"resnet-50", "block2.1.conv0", 16384, 0},
@@ -199,6 +208,9 @@ static const struct {
     {"resnet-34", "block5.3", {512, 7, 7}},
     {"resnet-34", "pool6", {512, 1, 1}},
     {"resnet-20", "block2.3", {16, 32, 32}},
+    {"alexnet-2012", "conv1", {96, 55, 55}},
+    {"alexnet-2012", "conv2", {256, 27, 27}},
+    {"alexnet-2012", "conv5", {256, 13, 13}},
     {"googlenet", "conv1", {64, 112, 112}},
     {"googlenet", "pool1", {64, 56, 56}},
     {"googlenet", "pool2", {192, 28, 28}},
@@ -293,7 +305,8 @@ START_TEST(models_have_the_published_layers)
     } counts[] = {{"alexnet-s0", 5, 3, 0, 0, 3, 0},   {"alexnet-s0-valid", 5, 3, 0, 0, 3, 0},
                   {"alexnet-s4", 5, 3, 0, 0, 2, 2},   {"vgg-a", 8, 5, 0, 0, 2, 0},
                   {"resnet-34", 36, 2, 36, 16, 0, 0}, {"resnet-20", 19, 1, 19, 9, 0, 0},
-                  {"googlenet", 57, 14, 0, 0, 1, 2},  {"resnet-50", 53, 2, 53, 16, 0, 0}};
+                  {"alexnet-2012", 5, 3, 0, 0, 2, 2}, {"googlenet", 57, 14, 0, 0, 1, 2},
+                  {"resnet-50", 53, 2, 53, 16, 0, 0}};
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         size_t       n[TW_DENSE + 1] = {0};
         tw_network_t net;
