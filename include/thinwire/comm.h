@@ -49,6 +49,10 @@ int tw_comm_rank(const tw_comm_t *comm);
 /** Number of ranks; 0 for NULL. */
 int tw_comm_size(const tw_comm_t *comm);
 
+/** The node of a rank: nodes are numbered by their lowest rank, from 0. Equal on all ranks, by the
+ * memory that ranks share, and by THINWIRE_NODE_RANKS. -1 for NULL and for other ranks. */
+int tw_comm_node(const tw_comm_t *comm, int rank);
+
 /** TW_OK while the communicator works; TW_ERR_INVALID_ARG for NULL. After an MPI error, a timeout
  * or another fatal error (thinwire/collective.h) the communicator is dead: this function returns
  * that error, and every call on the communicator returns TW_ERR_DEAD at once. */

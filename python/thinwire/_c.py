@@ -160,6 +160,7 @@ PROTOTYPES: Dict[str, Tuple[Any, List[Any]]] = {
     "tw_comm_destroy": (c_int, [c_void_p]),
     "tw_comm_rank": (c_int, [c_void_p]),
     "tw_comm_size": (c_int, [c_void_p]),
+    "tw_comm_node": (c_int, [c_void_p, c_int]),
     "tw_comm_advance": (c_int, [c_void_p]),
     "tw_comm_start_progress": (c_int, [c_void_p]),
     "tw_comm_stats": (c_int, [c_void_p, c_void_p]),

@@ -104,6 +104,7 @@ static void communicators_that_cannot_be(void)
     T_STATUS(tw_comm_destroy(NULL), TW_ERR_INVALID_ARG);
     T_STATUS(tw_comm_status(NULL), TW_ERR_INVALID_ARG);
     T_CHECK(tw_comm_rank(NULL) == -1 && tw_comm_size(NULL) == 0, "rank and size of NULL");
+    T_CHECK(tw_comm_node(NULL, 0) == -1, "node of NULL");
     if (t_size > 1) {
         MPI_Comm_split(MPI_COMM_WORLD, t_rank % 2, t_rank, &half);
         MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - t_rank % 2, 7, &inter);

@@ -200,6 +200,21 @@ static void auto_takes_it_where_it_serves(void)
     t_comm_done(comm, ctx);
 }
 
+static void the_node_of_a_rank(void)
+{
+    static const char *const pairs[] = {"NODE_RANKS=2", NULL};
+    tw_context_t            *ctx;
+    tw_comm_t               *comm = t_comm_under(pairs, MPI_COMM_WORLD, &ctx);
+
+    for (int r = -1; r <= t_size; r++) {
+        const int outside = r < 0 || r == t_size;
+
+        T_CHECK(tw_comm_node(t_world, r) == (outside ? -1 : 0), "rank %d of one machine", r);
+        T_CHECK(tw_comm_node(comm, r) == (outside ? -1 : r / 2), "rank %d of nodes of two", r);
+    }
+    t_comm_done(comm, ctx);
+}
+
 /* Named where it cannot serve: one line on each rank, and no message. */
 static void a_wish_that_cannot_be_met(void)
 {
@@ -255,6 +270,7 @@ static const t_case_t cases[] = {
     {"the first call may be mixed", the_first_call_may_be_mixed, 1},
     {"a root that is ahead", a_root_that_is_ahead, 1},
     {"auto takes it where it serves", auto_takes_it_where_it_serves, 1},
+    {"the node of a rank", the_node_of_a_rank, 1},
     {"a wish that cannot be met", a_wish_that_cannot_be_met, 1},
     {"nothing is sent", nothing_is_sent, 2},
     {"memory that others cannot read", memory_that_others_cannot_read, 2},

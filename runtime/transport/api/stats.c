@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/api/stats.c - counters of a communicator.
+ * transport/api/stats.c - what a communicator tells of itself: nodes and counters.
  */
 #include "config.h"
 
 #include "runtime/transport/comm/comm.h"
 #include "runtime/transport/comm/progress_thread.h"
 #include "runtime/transport/device/device.h"
+#include "runtime/transport/shm/layout.h"
+
+int tw_comm_node(const tw_comm_t *comm, int rank)
+{
+    return comm != NULL && rank >= 0 && rank < comm->size ? comm->nodes->node_of[rank] : -1;
+}
 
 tw_status_t tw_comm_stats(const tw_comm_t *comm, tw_stats_t *stats)
 {
