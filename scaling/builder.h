@@ -18,11 +18,13 @@ typedef struct builder {
     size_t            item_room, exchange_room;
     int               failed; /* out of memory */
     int               ranks, nodes, lossy;
-    double            rows;   /* examples of the busiest rank                             */
-    double            rate;   /* of its trunk: by the seconds of the measurement          */
-    double            all;    /* examples of all ranks                                    */
-    double            each;   /* examples of a rank in the measurement                    */
-    owners_t         *owners; /* of weights; NULL: every rank updates all */
+    int       parts;  /* ranks that share split layers                                      */
+    double    given;  /* examples of these, in the group that has most                      */
+    double    rows;   /* examples of the busiest rank                             */
+    double    rate;   /* of its trunk: by the seconds of the measurement          */
+    double    all;    /* examples of all ranks                                    */
+    double    each;   /* examples of a rank in the measurement                    */
+    owners_t *owners; /* of weights; NULL: every rank updates all */
 } builder_t;
 
 /** Room for another element behind the n of a list. @return 0, or -1: no memory. */

@@ -176,10 +176,14 @@ static double carried(const tw_facts_t *facts, double bytes)
     return bytes / (facts->nodes > 1 ? facts->between.shared : facts->inside.shared);
 }
 
-/* What leaves the first node, and the busiest other; where there is one node, a rank. */
-static void trip_bytes(const exchange_t *x, const tw_facts_t *facts, const tw_prediction_t *p,
-                       trip_t *trip)
+/* What leaves the first node, and the busiest other; where there is one node, a rank. Of part of
+ * the ranks, others on the node do the same, or nothing leaves it. */
+static void trip_bytes(const exchange_t *x, const tw_facts_t *all_ranks, const tw_facts_t *facts,
+                       const tw_prediction_t *p, trip_t *trip)
 {
+    const double  alike = facts->nodes > 1 ? (double)all_ranks->local_ranks / facts->local_ranks
+                          : all_ranks->nodes > 1 ? 0.0
+                                                 : 1.0;
     const double *turns = p->bytes_network_turns, *all = p->bytes_network;
     const double  alone = x->turns ? p->bytes_turns : p->bytes_sent;
     const double  ranks = p->bytes_sent > 0.0 ? all[0] / p->bytes_sent : 0.0;
@@ -190,6 +194,8 @@ static void trip_bytes(const exchange_t *x, const tw_facts_t *facts, const tw_pr
         trip->first = p->bytes_root * (facts->nodes < 2 ? 1.0 : ranks);
         trip->bytes = p->bytes_others * (facts->nodes < 2 ? 1.0 : ranks);
     }
+    trip->first *= alike;
+    trip->bytes *= alike;
 }
 
 /* Messages of all ranks to their neighbours at once, each a latency and its turn on the link: those
@@ -251,7 +257,7 @@ int step_trip(const exchange_t *x, const step_case_t *how, trip_t *trip, tw_prob
         tw_facts_t facts;
 
         take_part(x, how->facts, &facts);
-        trip_bytes(x, &facts, &found.prediction, trip);
+        trip_bytes(x, how->facts, &facts, &found.prediction, trip);
     }
     if ((x->turns || x->part < 1.0) && found.ranks > 1) {
         trip->links = fmin(trip->seconds, fmax(carried(how->facts, trip->bytes), trip->busy));

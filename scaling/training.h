@@ -7,21 +7,8 @@
 
 #include <stdio.h>
 
+#include "scaling/scheme.h"
 #include "scaling/workload.h"
-
-/* Who computes what: data parallel, or the dense layers split, in passes (S4 section 4,
- * <thinwire/hybrid.h>). */
-typedef enum scheme_kind { SCHEME_DATA, SCHEME_A, SCHEME_B, SCHEME_C, SCHEME_GROUP } scheme_kind_t;
-
-typedef struct scheme {
-    scheme_kind_t kind;
-    int           group; /* SCHEME_GROUP: ranks in a group */
-    char          text[WORKLOAD_NAME];
-} scheme_t;
-
-/** Read data, a, b, c or group=G.
- * @return 0, or -1 with the problem set. */
-int scheme_parse(scheme_t *scheme, const char *text, size_t length, tw_problem_t *problem);
 
 /** The step of a training on so many ranks of so many nodes: its items take fixed times.
  * @param batch   examples of all ranks

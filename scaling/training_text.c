@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scaling/training_text.c - the layers of a training, as a job file has them, and schemes.
+ * scaling/training_text.c - the layers of a training, as a job file has them.
  */
 #include "config.h"
 
@@ -169,37 +169,6 @@ int training_read(parser_t *p, const config_setting_t *group)
                    (loss != NULL && read_loss(p, loss, &t->softmax) != 0)
                ? -1
                : read_layers(p, layers);
-}
-
-int scheme_parse(scheme_t *scheme, const char *text, size_t length, tw_problem_t *problem)
-{
-    static const char *const names[] = {"data", "a", "b", "c"};
-    char                     word[WORKLOAD_NAME], *end;
-
-    if (length > 0 && length < sizeof(word)) {
-        memcpy(word, text, length);
-        word[length] = '\0';
-        strcpy(scheme->text, word);
-        for (int k = 0; k < 4; k++) {
-            if (strcmp(word, names[k]) == 0) {
-                scheme->kind  = (scheme_kind_t)k;
-                scheme->group = 0;
-                return 0;
-            }
-        }
-        if (strncmp(word, "group=", 6) == 0 && word[6] >= '1' && word[6] <= '9') {
-            const long group = strtol(word + 6, &end, 10);
-
-            if (*end == '\0' && group <= WORKLOAD_RANKS) {
-                scheme->kind  = SCHEME_GROUP;
-                scheme->group = (int)group;
-                return 0;
-            }
-        }
-    }
-    return tw_problem_set(problem,
-                          "--scheme '%.*s': accepted are data, a, b, c and group=G, G from 1 to %d",
-                          length < 60 ? (int)length : 60, text, WORKLOAD_RANKS);
 }
 
 /* As libconfig reads it back. */

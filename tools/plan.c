@@ -20,8 +20,9 @@
 #include "tools/topology.h"
 #include "train/model/job.h"
 
-#define CODECS  "fp32,bitpack:2,tree8,onebit"
-#define SCHEMES "data,a,b,c"
+#define CODECS           "fp32,bitpack:2,tree8,onebit"
+#define SCHEMES          "data,a,b,c"
+#define SCHEMES_OF_NODES SCHEMES ",c:split=node" /* several nodes of several ranks each */
 
 enum { BATCH_MOST = 1000000 }; /* as for thinwire-train --batch */
 
@@ -227,6 +228,14 @@ static int check_plan(const plan_t *plan, const plan_arguments_t *a, tw_problem_
     return 0;
 }
 
+/* Layers split inside the nodes, where these have several ranks each. */
+static const char *usual_schemes(const plan_t *plan)
+{
+    const int whole = plan->per_node > 1 && plan->ranks % plan->per_node == 0;
+
+    return whole && plan_nodes(plan) > 1 ? SCHEMES_OF_NODES : SCHEMES;
+}
+
 static int prepare_study(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx,
                          tw_problem_t *problem)
 {
@@ -234,7 +243,8 @@ static int prepare_study(plan_t *plan, const plan_arguments_t *a, tw_context_t *
 
     study->facts.engine = 2e-6;
     if (check_plan(plan, a, problem) != 0 ||
-        study_variants(study, a->scheme, NULL, NULL, problem) != 0 ||
+        study_variants(study, a->scheme != NULL ? a->scheme : usual_schemes(plan), NULL, NULL,
+                       problem) != 0 ||
         codecs_measure(&study->specs, &(const char *const){NULL}, ctx, &study->facts, problem) !=
             0) {
         return -1;
@@ -265,7 +275,7 @@ static int plan_and_print(plan_t *plan, const plan_arguments_t *a, tw_context_t 
 
 int plan_main(job_t *job, int argc, char **argv)
 {
-    plan_arguments_t a    = {.codec = CODECS, .scheme = SCHEMES};
+    plan_arguments_t a    = {.codec = CODECS};
     plan_t           plan = {.job = job, .study = {.job = job}};
     tw_context_t    *ctx;
     int              code;
@@ -279,8 +289,10 @@ int plan_main(job_t *job, int argc, char **argv)
           {"--batch", "N", "Examples in a step, of all ranks (default: the model's).", OPTION_COUNT,
            &a.batch, 1, BATCH_MOST},
           {"--codec", "LIST", "Codecs (default " CODECS ").", OPTION_TEXT, &a.codec, 0, 0},
-          {"--scheme", "LIST", "Ways of dividing the work (default " SCHEMES ").", OPTION_TEXT,
-           &a.scheme, 0, 0},
+          {"--scheme", "LIST",
+           "Ways of dividing the work (default " SCHEMES_OF_NODES ",\n"
+             "the last on several nodes of several ranks).",
+           OPTION_TEXT, &a.scheme, 0, 0},
           {"--topology", "FILE",
            "Also the ranks' places and exchange order on the machine of an hwloc\n"
              "XML file.",

@@ -38,15 +38,28 @@ static int memory_fits(const plan_t *plan, double memory)
     return plan->machine.memory <= 0.0 || memory <= plan->machine.memory;
 }
 
+/* Ranks that share the dense layers. */
+static int parts_of(const plan_t *plan, size_t scheme)
+{
+    const int    local   = plan->ranks % plan->per_node == 0 ? plan->per_node : 0;
+    tw_problem_t problem = {.set = 0}; /* what cannot be has no step either */
+
+    return splits_layers(plan, scheme)
+               ? scheme_ranks(&plan->study.variant[scheme].scheme, plan->ranks, local, &problem)
+               : 1;
+}
+
 /* Of the rank that has the most examples. */
 static double memory_of(const plan_t *plan, const plan_choice_t *way)
 {
-    const double              rows = ceil(plan->batch / plan->ranks);
-    const tw_network_memory_t how  = {
-         .ranks     = splits_layers(plan, way->scheme) ? plan->ranks : 1,
-         .rows      = rows,
-         .pass      = plan->study.variant[way->scheme].scheme.kind == SCHEME_A ? plan->batch : rows,
-         .residuals = plan->ranks > 1 && needs_feedback(plan, way->grad)};
+    const int                 all   = plan->study.variant[way->scheme].scheme.kind == SCHEME_A;
+    const double              rows  = ceil(plan->batch / plan->ranks);
+    const double              parts = fmax(1.0, parts_of(plan, way->scheme));
+    const tw_network_memory_t how   = {.ranks = (int)parts,
+                                       .rows  = rows,
+                                       .pass  = all ? fmin(plan->batch, parts * rows) : rows,
+                                       .residuals =
+                                           plan->ranks > 1 && needs_feedback(plan, way->grad)};
 
     return tw_network_memory(&plan->network, &how);
 }

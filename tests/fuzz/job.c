@@ -70,9 +70,9 @@ static void take_time(const workload_t *work, int ranks, const char *spec)
 
 static void divide(const workload_t *work)
 {
-    static const char *const texts[] = {"data", "a", "b", "c", "group=3"};
+    static const char *const texts[] = {"data", "a", "b", "c", "group=3", "c:split=4"};
 
-    for (int s = 0; s < 5; s++) {
+    for (int s = 0; s < 6; s++) {
         for (int ranks = 1; ranks <= 4096; ranks *= 16) {
             scheme_t     scheme;
             workload_t   step;

@@ -260,6 +260,16 @@ static const char *const bad_schemes[] = {
     "group=1 ",
     "group=1.5",
     "group=65537",
+    "c:",
+    "c:split",
+    "c:split=",
+    "c:split=0",
+    "c:split=1",
+    "c:split=nodes",
+    "c:split=2:split=2",
+    "c:node",
+    "data:split=2",
+    ":split=2",
     "group=99999999999999999999",
     "group=0000000000000000000000000000000000000000000000000000000000000001"};
 
@@ -272,6 +282,32 @@ START_TEST(bad_schemes_are_refused)
     ck_assert_msg(scheme_parse(&scheme, text, strlen(text), &problem) != 0, "'%s'", text);
     ck_assert_msg(strstr(problem.text, "accepted are data, a, b, c and group=G") != NULL, "%s",
                   problem.text);
+}
+END_TEST
+
+START_TEST(ranks_share_split_layers)
+{
+    static const struct {
+        const char *scheme;
+        int         ranks, local, share; /* share 0: refused */
+    } rows[] = {{"c", 6, 4, 6},
+                {"c:split=2", 6, 4, 2},
+                {"c:split=4", 6, 4, 0},
+                {"a:split=8", 6, 4, 6},
+                {"b:split=node", 8, 4, 4},
+                {"c:split=node", 8, 8, 8},
+                {"c:split=node", 8, 1, 0},
+                {"c:split=node", 7, 0, 0},
+                {"c:split=node", 1, 1, 1}};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const scheme_t scheme  = scheme_of(rows[i].scheme);
+        tw_problem_t   problem = {.set = 0};
+
+        ck_assert_int_eq(scheme_ranks(&scheme, rows[i].ranks, rows[i].local, &problem),
+                         rows[i].share);
+        ck_assert_int_eq(problem.set, rows[i].share == 0);
+    }
 }
 END_TEST
 
@@ -312,6 +348,7 @@ int main(void)
     tcase = test_case(suite, "bad input");
     TEST_EACH(tcase, bad_trainings_are_refused, bad_trainings);
     TEST_EACH(tcase, bad_schemes_are_refused, bad_schemes);
+    tcase_add_test(tcase, ranks_share_split_layers);
     tcase_add_test(tcase, layers_that_cannot_be_split);
     return test_main(suite);
 }

@@ -167,7 +167,7 @@ void study_travel(const study_t *study, char text[STUDY_TRAVEL])
 
 /* The first three where a study has them. */
 static const table_column_t columns[] = {
-    {"scheme", -9},  {"algorithm", -12}, {"per node", 8}, {"ranks", 5}, {"codec", -16},
+    {"scheme", -12}, {"algorithm", -12}, {"per node", 8}, {"ranks", 5}, {"codec", -16},
     {"step", 9},     {"computing", 9},   {"exposed", 9},  {"share", 6}, {"codec time", 10},
     {"speed-up", 8}, {"efficiency", 10}, {"MB sent", 9}};
 
