@@ -160,10 +160,12 @@ static int make_exchanges(tw_training_t *t, tw_problem_t *problem)
                                          .network = &t->network,
                                          .params  = &t->params,
                                          .masters = t->masters,
-                                         .split   = t->split,
-                                         .bucket  = o->bucket,
-                                         .exec    = t->exec,
-                                         .trace   = t->trace};
+                                         .to =
+                                             t->split ? t->network.first_dense : t->network.layers,
+                                         .extra  = 1,
+                                         .bucket = o->bucket,
+                                         .exec   = t->exec,
+                                         .trace  = t->trace};
 
     if (tw_exchange_create(&t->exchange, &config, problem) != 0 ||
         tw_normalisation_create(&t->norm, t->wire, &t->network, t->trunk, o, t->batch, &t->exec,

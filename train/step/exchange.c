@@ -19,7 +19,7 @@ struct tw_exchange {
     const tw_exchange_ops_t *ops;
     tw_exchange_config_t     config;
     size_t                   tensors;
-    size_t                  *layer_of; /* [tensors - 1]: not of the extra numbers  */
+    size_t                  *layer_of; /* [tensors], the extra numbers' last */
     size_t                   told;     /* how many have been said to be ready      */
     tw_buckets_t            *buckets;
 };
@@ -48,10 +48,9 @@ static const char *own_codec(const tw_exchange_t *ex, const tw_param_t *param)
     return param->role == TW_WEIGHT && codec[0] != '\0' ? codec : NULL;
 }
 
-/* The shares of dense layers stay where they are. */
 static int travels(const tw_exchange_t *ex, const tw_param_t *param)
 {
-    return !param->split && (!ex->config.split || param->layer < ex->config.network->first_dense);
+    return param->layer >= ex->config.from && param->layer < ex->config.to;
 }
 
 static size_t list_tensors(tw_exchange_t *ex, tw_bucket_tensor_t *list)
@@ -71,7 +70,11 @@ static size_t list_tensors(tw_exchange_t *ex, tw_bucket_tensor_t *list)
                                                    .axes  = p->role != TW_WEIGHT};
         }
     }
-    list[n++] = (tw_bucket_tensor_t){.name = "loss", .data = params->extra, .count = 2, .axes = 1};
+    if (ex->config.extra) {
+        ex->layer_of[n] = 0;
+        list[n++] =
+            (tw_bucket_tensor_t){.name = "loss", .data = params->extra, .count = 2, .axes = 1};
+    }
     return n;
 }
 
@@ -100,7 +103,9 @@ static int tell(tw_exchange_t *ex, tw_problem_t *problem)
 
 static int buckets_ready(tw_exchange_t *ex, size_t layer, tw_problem_t *problem)
 {
-    while (ex->told + 1 < ex->tensors && ex->layer_of[ex->told] >= layer) {
+    const size_t tensors = ex->tensors - (ex->config.extra ? 1 : 0);
+
+    while (ex->told < tensors && ex->layer_of[ex->told] >= layer) {
         if (tell(ex, problem) != 0) {
             return -1;
         }
@@ -155,8 +160,11 @@ static tw_status_t sum_on_device(const tw_exchange_t *ex)
 {
     const tw_params_t *params = ex->config.params;
     const tw_how_t     how    = {.algorithm = TW_ALGORITHM_MPI, .exec = &ex->config.exec};
-    tw_status_t status = tw_allreduce(ex->config.comm, TW_IN_PLACE, params->extra, 2, TW_SUM, &how);
+    tw_status_t        status = TW_OK;
 
+    if (ex->config.extra) {
+        status = tw_allreduce(ex->config.comm, TW_IN_PLACE, params->extra, 2, TW_SUM, &how);
+    }
     for (size_t i = params->count; i-- > 0 && status == TW_OK;) {
         const tw_param_t *p = &params->param[i];
 
@@ -177,7 +185,8 @@ static tw_status_t sum_natively(const tw_exchange_t *ex)
         return sum_on_device(ex);
     }
     watch_begin("MPI_Allreduce");
-    MPI_Allreduce(MPI_IN_PLACE, params->extra, 2, MPI_FLOAT, MPI_SUM, ex->config.parent);
+    MPI_Allreduce(MPI_IN_PLACE, params->extra, ex->config.extra ? 2 : 0, MPI_FLOAT, MPI_SUM,
+                  ex->config.parent);
     for (size_t i = params->count; i-- > 0;) {
         const tw_param_t *p = &params->param[i];
 

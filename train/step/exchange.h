@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/step/exchange.h - sums of the gradients of layers that every rank has: in buckets with a
- * codec, by an MPI_Allreduce per layer, or to the owners of the weights.
+ * train/step/exchange.h - sums of the gradients of layers that all ranks of a communicator hold, or
+ * of which they hold the same part: in buckets with a codec, by an MPI_Allreduce per layer, or to
+ * the owners of the weights.
  *
  * Per step: tw_exchange_ready() for each layer with complete gradients, from the last to the first,
  * then tw_exchange_finish(). After it all gradients (with owners: this rank's share of them) and
@@ -30,12 +31,12 @@ typedef struct tw_exchange_config {
     const tw_codecs_t  *codecs;
     const tw_network_t *network; /* names of layers, and codecs of single layers */
     tw_params_t        *params;
-    tw_masters_t       *masters; /* NULL: weights have no owners */
-    int         split;  /* dense layers are split: their gradients are not exchanged; also with
-                                   a single rank, which holds all of them */
-    size_t      bucket; /* bytes */
-    tw_exec_t   exec;
-    tw_trace_t *trace;
+    tw_masters_t       *masters;  /* NULL: weights have no owners */
+    size_t              from, to; /* of these layers of the network: from .. to - 1 */
+    int                 extra;    /* and the two numbers of tw_exchange_extra() */
+    size_t              bucket;   /* bytes */
+    tw_exec_t           exec;
+    tw_trace_t         *trace;
 } tw_exchange_config_t;
 
 /** Collective. config is copied; the objects it points to must outlive the exchange.
@@ -49,7 +50,7 @@ void tw_exchange_destroy(tw_exchange_t *exchange);
 /** Two numbers that are summed with the gradients: set them before tw_exchange_finish(). */
 float *tw_exchange_extra(tw_exchange_t *exchange);
 
-/** The gradients of a layer are complete. Ignores layers that are split or have no parameters. Same
+/** The gradients of a layer are complete. Ignores other layers and those without parameters. Same
  * order on all ranks. */
 int tw_exchange_ready(tw_exchange_t *exchange, size_t layer, tw_problem_t *problem);
 
