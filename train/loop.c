@@ -34,16 +34,19 @@ static int test_is_due(const tw_training_t *t)
 /* What this rank has sent, on all communicators. */
 static tw_stats_t counted(const tw_training_t *t)
 {
-    const tw_comm_t *group = tw_normalisation_group(&t->norm);
-    tw_stats_t       stats = {0}, more = {0};
+    const tw_comm_t *others[] = {tw_normalisation_group(&t->norm),
+                                 t->parts.groups > 1 ? t->parts.wire : NULL, t->parts.peer_wire};
+    tw_stats_t       stats    = {0};
 
     tw_comm_stats(t->wire, &stats);
-    if (group != NULL) {
-        tw_comm_stats(group, &more);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        tw_stats_t more = {0};
+
+        tw_comm_stats(others[i], &more); /* NULL: leaves the zeros */
+        stats.bytes_sent += more.bytes_sent;
+        stats.bytes_network += more.bytes_network;
+        stats.bytes_uncompressed += more.bytes_uncompressed;
     }
-    stats.bytes_sent += more.bytes_sent;
-    stats.bytes_network += more.bytes_network;
-    stats.bytes_uncompressed += more.bytes_uncompressed;
     return stats;
 }
 
@@ -317,6 +320,7 @@ static void write_job(const tw_training_t *t, tw_problem_t *problem)
 {
     const tw_recorder_about_t about = {.network    = &t->network,
                                        .ranks      = t->size,
+                                       .parts      = t->split ? t->parts.ranks : 1,
                                        .batch      = t->batch,
                                        .bucket     = t->options->bucket,
                                        .statistics = tw_normalisation_global(&t->norm),

@@ -100,31 +100,52 @@ static int make_context(int rank, tw_context_t **ctx_p, tw_problem_t *problem)
     return tw_agree(MPI_COMM_WORLD, problem);
 }
 
-static void describe_network(const tw_network_t *net, const tw_train_options_t *options)
+/* Collective. */
+static int ranks_of_this_node(void)
+{
+    MPI_Comm node;
+    int      ranks;
+
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &ranks);
+    MPI_Comm_free(&node);
+    return ranks;
+}
+
+static int describe_network(const tw_network_t *net, const tw_train_options_t *options, int local,
+                            tw_problem_t *problem)
 {
     tw_network_share_t share = {.batch  = options->batch != 0 ? options->batch : net->batch,
-                                .split  = options->division != TW_DIVIDE_DATA,
+                                .parts  = 1,
                                 .owners = options->owners};
     int                ranks;
 
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     share.ranks = (size_t)ranks;
+    if (options->division.kind != SCHEME_DATA) {
+        share.parts = (size_t)scheme_ranks(&options->division, ranks, local, problem);
+        if (share.parts == 0) {
+            return -1;
+        }
+    }
     tw_network_describe(net, share.batch, stdout);
     if (options->device != TW_BIND_NONE) {
         tw_network_describe_memory(net, &share, stdout);
     }
+    return 0;
 }
 
 /* --describe and --show-model, on rank 0. */
 static int describe(const tw_train_options_t *options, int rank, tw_problem_t *problem)
 {
-    const char  *name = options->describe != NULL ? options->describe : options->show;
-    tw_network_t net  = {.layers = 0};
-    char        *text = NULL, source[256];
+    const char  *name  = options->describe != NULL ? options->describe : options->show;
+    tw_network_t net   = {.layers = 0};
+    const int    local = ranks_of_this_node();
+    char        *text  = NULL, source[256];
 
     if (rank == 0 && options->describe != NULL) {
         if (tw_network_load(&net, name, problem) == 0) {
-            describe_network(&net, options);
+            describe_network(&net, options, local, problem);
         }
         tw_network_destroy(&net);
     } else if (rank == 0 && tw_network_text(name, &text, source, problem) == 0) {

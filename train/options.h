@@ -8,16 +8,7 @@
 #include <stddef.h>
 
 #include "command/problem.h"
-
-/* Division of the network among the ranks: every rank has all layers (data), or dense layers are
- * split by output unit, and get examples by scheme a, b, c of S4, or by groups. */
-typedef enum tw_division {
-    TW_DIVIDE_DATA,
-    TW_DIVIDE_A,
-    TW_DIVIDE_B,
-    TW_DIVIDE_C,
-    TW_DIVIDE_GROUP
-} tw_division_t;
+#include "scaling/scheme.h"
 
 typedef struct tw_train_options {
     const char *model, *data, *codec;
@@ -52,17 +43,16 @@ typedef struct tw_train_options {
     struct {
         char     model[4096], scheme[64], codec[300];
         uint64_t batch;
-    } planned; /* by --plan */
-    tw_division_t division;
-    unsigned      allowed; /* set of tw_change_t */
-    int           owners;  /* tw_weights_owners_t; 0: every rank updates all          */
-    int           group;   /* of TW_DIVIDE_GROUP; else 0                               */
-    int           device;  /* its number, TW_BIND_AUTO or TW_BIND_NONE (the processor)  */
-    int64_t       loader_threads, transfer_index; /* -1: automatic */
-    uint64_t      loader_most;                    /* most to try; 0: by the cores */
-    double        rate;       /* negative: the model's                                    */
-    double        until;      /* stop at this test error, as a fraction; negative: do not */
-    int           until_five; /* it is the top-5 error                               */
+    } planned;         /* by --plan */
+    scheme_t division; /* of the network among the ranks */
+    unsigned allowed;  /* set of tw_change_t */
+    int      owners;   /* tw_weights_owners_t; 0: every rank updates all          */
+    int      device;   /* its number, TW_BIND_AUTO or TW_BIND_NONE (the processor)  */
+    int64_t  loader_threads, transfer_index; /* -1: automatic */
+    uint64_t loader_most;                    /* most to try; 0: by the cores */
+    double   rate;       /* negative: the model's                                    */
+    double   until;      /* stop at this test error, as a fraction; negative: do not */
+    int      until_five; /* it is the top-5 error                               */
 } tw_train_options_t;
 
 /** Fill options from the command line, defaults included; strings point into argv.

@@ -84,29 +84,6 @@ static int check_word(const char *option, const char *value, const char *const *
     return tw_problem_set(problem, "%s '%s': accepted are %s", option, value, accepted);
 }
 
-static int parse_scheme(tw_train_options_t *options, tw_problem_t *problem)
-{
-    static const char *const words[] = {"data", "a", "b", "c"};
-    const char              *scheme  = options->scheme;
-    uint64_t                 group;
-
-    for (int i = 0; i < 4; i++) {
-        if (strcmp(scheme, words[i]) == 0) {
-            options->division = (tw_division_t)i;
-            return 0;
-        }
-    }
-    if (strncmp(scheme, "group=", 6) == 0 && tw_text_whole(scheme + 6, 1, 1000000, &group)) {
-        options->division = TW_DIVIDE_GROUP;
-        options->group    = (int)group;
-        return 0;
-    }
-    return tw_problem_set(problem,
-                          "--scheme '%s': accepted are data, a, b, c and group=G, G from 1 to "
-                          "1000000",
-                          scheme);
-}
-
 /* What is written later would replace what was written before. */
 static int check_files(const tw_train_options_t *o, tw_problem_t *problem)
 {
@@ -258,7 +235,7 @@ int tw_train_options_check(tw_train_options_t *o, tw_problem_t *problem)
     static const char *const bad[]     = {"fail", "skip", NULL};
 
     if (parse_rate(o->rate_text, &o->rate, problem) != 0 || parse_until(o, problem) != 0 ||
-        parse_scheme(o, problem) != 0 ||
+        scheme_parse(&o->division, o->scheme, strlen(o->scheme), problem) != 0 ||
         check_word("--lr-scale", o->lr_scale, scales, "none, linear, sqrt and sqrt-approximate",
                    problem) != 0 ||
         check_word("--update", o->update, updates, "replicated, root and sharded", problem) != 0 ||
@@ -286,11 +263,11 @@ int tw_train_options_check(tw_train_options_t *o, tw_problem_t *problem)
                                        "--until, --eval-every, --trace, --profile or "
                                        "--awp-calibrate");
     }
-    if (o->no_overlap && o->division != TW_DIVIDE_DATA) {
+    if (o->no_overlap && o->division.kind != SCHEME_DATA) {
         return tw_problem_set(problem, "--no-overlap: what split layers need travels beside "
                                        "computation; only with --scheme data");
     }
-    if (o->update_period != 0 && o->division == TW_DIVIDE_DATA) {
+    if (o->update_period != 0 && o->division.kind == SCHEME_DATA) {
         return tw_problem_set(problem,
                               "--update-period needs split layers: --scheme a, b, c or group=G");
     }

@@ -84,14 +84,31 @@ static int make_backend(tw_training_t *t, tw_problem_t *problem)
     return 0;
 }
 
+/* The ranks that share the dense layers. */
+static int make_parts(tw_training_t *t, tw_problem_t *problem)
+{
+    if (!t->split) {
+        return 0;
+    }
+    if (tw_split_create(&t->parts, t->ctx, t->comm, t->wire, &t->options->division, problem) != 0) {
+        return -1;
+    }
+    return t->parts.groups > 1 && t->options->update_period != 0
+               ? tw_problem_set(problem,
+                                "--update-period: gradients are summed over the groups of "
+                                "--scheme %s once per step; accepted with it: no period",
+                                t->options->scheme)
+               : 0;
+}
+
 /* Parameters, and the layers before the dense ones. */
 static int make_network(tw_training_t *t, tw_problem_t *problem)
 {
     const tw_train_options_t *o = t->options;
     const int layout = (t->split ? TW_PARAMS_SPLIT : 0) | (o->owners != 0 ? TW_PARAMS_APART : 0);
 
-    if (tw_params_create(&t->params, &t->network, t->backend, t->rank, t->size, layout, problem) !=
-            0 ||
+    if (tw_params_create(&t->params, &t->network, t->backend, t->split ? t->parts.rank : t->rank,
+                         t->split ? t->parts.ranks : t->size, layout, problem) != 0 ||
         tw_trunk_create(&t->trunk, &t->network, t->backend, &t->params, NULL, problem) != 0) {
         return -1;
     }
@@ -172,9 +189,8 @@ static int make_exchanges(tw_training_t *t, tw_problem_t *problem)
                                 t->trace, problem) != 0) {
         return -1;
     }
-    t->division = (tw_division_set_t){.comm     = t->wire,
-                                      .kind     = o->division,
-                                      .group    = o->group,
+    t->division = (tw_division_set_t){.parts    = &t->parts,
+                                      .scheme   = &o->division,
                                       .features = tw_trunk_features(t->trunk),
                                       .codecs   = &t->codecs,
                                       .exec     = t->exec,
@@ -183,19 +199,34 @@ static int make_exchanges(tw_training_t *t, tw_problem_t *problem)
                            problem);
 }
 
+static int make_peers(tw_training_t *t, tw_problem_t *problem)
+{
+    const tw_exchange_config_t config = {.parent  = t->parts.peers,
+                                         .comm    = t->parts.peer_wire,
+                                         .codecs  = &t->codecs,
+                                         .network = &t->network,
+                                         .params  = &t->params,
+                                         .from    = t->network.first_dense,
+                                         .to      = t->network.layers,
+                                         .bucket  = t->options->bucket,
+                                         .exec    = t->exec,
+                                         .trace   = t->trace};
+
+    return t->parts.groups > 1 ? tw_exchange_create(&t->peers, &config, problem) : 0;
+}
+
 static int make_head(tw_training_t *t, tw_problem_t *problem)
 {
-    const int           split = t->split && t->size > 1;
-    const tw_head_how_t how   = {.comm     = split ? t->wire : NULL,
-                                 .act      = t->codecs.codec[TW_CLASS_ACT],
-                                 .back     = t->codecs.codec[TW_CLASS_BACK],
-                                 .trace    = t->trace,
-                                 .before   = t->split ? NULL : tw_step_before,
-                                 .between  = tw_step_advance,
-                                 .exchange = tw_step_exchange,
-                                 .ready    = t->split ? NULL : tw_step_ready,
-                                 .worked   = t->recorder != NULL ? tw_step_worked : NULL,
-                                 .user     = t};
+    const tw_head_how_t how = {.comm     = t->parts.ranks > 1 ? t->parts.wire : NULL,
+                               .act      = t->codecs.codec[TW_CLASS_ACT],
+                               .back     = t->codecs.codec[TW_CLASS_BACK],
+                               .trace    = t->trace,
+                               .before   = t->split ? NULL : tw_step_before,
+                               .between  = tw_step_advance,
+                               .exchange = tw_step_exchange,
+                               .ready    = t->split ? NULL : tw_step_ready,
+                               .worked   = t->recorder != NULL ? tw_step_worked : NULL,
+                               .user     = t};
     size_t              first, rows;
 
     tw_share(t->batch, t->size, 0, &first, &rows);
@@ -274,20 +305,14 @@ static int resume(tw_training_t *t, tw_problem_t *problem)
 
 typedef int tw_stage_t(tw_training_t *t, tw_problem_t *problem);
 
-static tw_stage_t *const to_train[] = {read_network,
-                                       tw_training_make_local,
-                                       compare_data,
-                                       learn_means,
-                                       make_wire,
-                                       make_backend,
-                                       make_network,
-                                       make_masters,
-                                       make_calibration,
-                                       make_profile,
-                                       make_exchanges,
-                                       make_head,
-                                       start_feed,
-                                       make_tuning,
+static tw_stage_t *const to_train[] = {read_network, tw_training_make_local,
+                                       compare_data, learn_means,
+                                       make_wire,    make_backend,
+                                       make_parts,   make_network,
+                                       make_masters, make_calibration,
+                                       make_profile, make_exchanges,
+                                       make_peers,   make_head,
+                                       start_feed,   make_tuning,
                                        resume};
 static tw_stage_t *const to_load[]  = {
      read_network, tw_training_open_local, compare_data, learn_means, start_feed, make_tuning};
@@ -326,11 +351,13 @@ void tw_training_destroy(tw_training_t *t)
     tw_division_destroy(&t->division);
     tw_normalisation_destroy(&t->norm);
     tw_exchange_destroy(t->exchange);
+    tw_exchange_destroy(t->peers);
     tw_calibration_destroy(t->calibration);
     tw_profile_destroy(t->profile);
     tw_recorder_destroy(t->recorder);
     tw_marks_destroy(t->marks);
     tw_masters_destroy(t->masters);
+    tw_split_destroy(&t->parts);
     if (t->wire != NULL) {
         tw_comm_destroy(t->wire);
     }

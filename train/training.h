@@ -15,6 +15,7 @@
 #include "train/codecs.h"
 #include "train/compute/update.h"
 #include "train/step/division.h"
+#include "train/step/split.h"
 #include "train/report/evaluations.h"
 #include "train/step/exchange.h"
 #include "train/feed/feed.h"
@@ -82,6 +83,8 @@ typedef struct tw_training {
     tw_trunk_t                 *trunk;
     tw_head_t                  *head;
     tw_exchange_t              *exchange;
+    tw_split_t                  parts;       /* of the dense layers; zeros: data parallel */
+    tw_exchange_t              *peers;       /* sums gradients of parts; NULL: one group */
     tw_masters_t               *masters;     /* NULL: every rank updates all */
     tw_calibration_t           *calibration; /* NULL: none */
     tw_profile_t               *profile;     /* NULL: none */

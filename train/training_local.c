@@ -19,7 +19,7 @@ static int settle_options(tw_training_t *t, tw_problem_t *problem)
 
     t->batch         = o->batch != 0 ? o->batch : t->network.batch;
     t->epochs_wanted = o->epochs != 0 ? o->epochs : o->no_train ? 1 : t->network.epochs;
-    t->split         = o->division != TW_DIVIDE_DATA;
+    t->split         = o->division.kind != SCHEME_DATA;
     if (t->batch < (uint64_t)t->size) {
         return tw_problem_set(problem, "--batch %" PRIu64 " is smaller than the %d ranks", t->batch,
                               t->size);

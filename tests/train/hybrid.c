@@ -97,15 +97,22 @@ static double compared(const tw_train_options_t *options, const tw_training_t *w
 
 static void equal_by_every_scheme(const char *path, uint64_t batch)
 {
-    static const char *const schemes[] = {"data", "a", "b", "c", "group=2"};
-    tw_training_t            whole;
-    tw_train_options_t       options;
-    double                   spread;
+    static const char *const schemes[] = {
+        "data",      "a",         "b",         "c",         "group=2",
+        "a:split=2", "b:split=2", "c:split=2", "c:split=4", "group=2:split=4"};
+    tw_training_t      whole;
+    tw_train_options_t options;
+    double             spread;
 
     options = hybrid_options(path, "data", batch);
     spread  = spread_of(&options, &whole);
     for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
-        for (uint64_t period = 0; period <= (i < 2 ? 0u : (uint64_t)t_size);
+        const int split = strchr(schemes[i], ':') != NULL;
+
+        if (!hybrid_fits(schemes[i])) {
+            continue;
+        }
+        for (uint64_t period = 0; period <= (i < 2 || split ? 0u : (uint64_t)t_size);
              period += (uint64_t)t_size) {
             double d;
 

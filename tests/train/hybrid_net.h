@@ -43,6 +43,15 @@ static inline void hybrid_path(char *path, size_t size, const char *name)
     snprintf(path, size, "%s/%s", folder == NULL ? "/tmp" : folder, name);
 }
 
+/* Are the ranks of this test whole groups of as many as share split layers? */
+static inline int hybrid_fits(const char *scheme)
+{
+    const char *split = strstr(scheme, ":split=");
+    const int   n     = split == NULL ? 1 : atoi(split + 7);
+
+    return n >= t_size || t_size % n == 0;
+}
+
 /* A model's file, by rank 0. */
 static inline void hybrid_write(char *path, size_t size, const char *name, const char *text)
 {

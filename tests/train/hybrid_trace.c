@@ -35,7 +35,7 @@ static json_t *traced(const char *scheme, size_t *passes_p)
                 tw_training_create(&t, &options, t_ctx, MPI_COMM_WORLD, &problem) == 0 &&
                 tw_training_run(&t, &problem) == 0,
             "%s", problem.text);
-    *passes_p = options.division == TW_DIVIDE_DATA
+    *passes_p = options.division.kind == SCHEME_DATA
                     ? 0
                     : tw_hybrid_passes(tw_division_of(&t.division, t.batch, &problem));
     tw_training_destroy(&t);

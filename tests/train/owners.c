@@ -57,13 +57,16 @@ static void same_weights(const tw_training_t *a, const tw_training_t *b)
 static void as_replicated(void)
 {
     static const char *const updates[] = {"root", "sharded"};
-    static const char *const schemes[] = {"data", "c"};
+    static const char *const schemes[] = {"data", "c", "c:split=2"};
     static const char *const codecs[]  = {"fp32", "weight=bitpack:4,grad=bitpack:4"};
 
-    for (int s = 0; s < 2; s++) {
+    for (int s = 0; s < 3; s++) {
         tw_train_options_t options = options_of("replicated", schemes[s], "fp32", "");
         tw_training_t      whole, owned;
 
+        if (!hybrid_fits(schemes[s])) {
+            continue;
+        }
         run(&whole, &options, MPI_COMM_WORLD);
         for (int k = 0; k < 4; k++) {
             t_within("%s, scheme %s, %s", updates[k % 2], schemes[s], codecs[k / 2]);

@@ -328,8 +328,8 @@ static void bad_layers_are_named(void)
         tw_training_t      t;
         char               want[128];
 
-        options.scheme   = k < 4 ? "c" : "a";
-        options.division = k < 4 ? TW_DIVIDE_C : TW_DIVIDE_A;
+        options.scheme        = k < 4 ? "c" : "a";
+        options.division.kind = k < 4 ? SCHEME_C : SCHEME_A;
         t_note("layer %s, scheme %s", name, options.scheme);
         T_CHECK(tw_training_create(&t, &options, t_ctx, MPI_COMM_WORLD, &problem) == 0, "create");
         if (t_rank == t_size - 1) {
@@ -358,10 +358,10 @@ static void bad_weights_are_named(void)
         tw_training_t      t;
         char               want[128];
 
-        options.scheme     = "c";
-        options.division   = TW_DIVIDE_C;
-        options.batch      = 203; /* a step is an epoch */
-        options.checkpoint = scratch;
+        options.scheme        = "c";
+        options.division.kind = SCHEME_C;
+        options.batch         = 203; /* a step is an epoch */
+        options.checkpoint    = scratch;
         t_note("layer %s", layers[k]);
         T_CHECK(tw_training_create(&t, &options, t_ctx, MPI_COMM_WORLD, &problem) == 0, "create");
         if (k == 0 || t_rank == t_size - 1) {

@@ -113,6 +113,8 @@ static const char *const bad_options[][2] = {
     {"--scheme d", "--scheme 'd': accepted are data, a, b, c and group=G"},
     {"--scheme group=0", "--scheme 'group=0'"},
     {"--scheme group=2x", "--scheme 'group=2x'"},
+    {"--scheme c:split=1", "--scheme 'c:split=1'"},
+    {"--scheme data:split=2", "the last four also with :split=N or :split=node"},
     {"--update-period 1", "--update-period needs split layers"},
     {"--bn none", "--bn 'none': accepted are local, global and adaptive"},
     {"--lr-scale square", "--lr-scale 'square': accepted are none, linear"},
@@ -145,12 +147,15 @@ START_TEST(schemes_are_understood)
     tw_problem_t       problem;
 
     ck_assert_int_eq(parse(&o, &problem, ""), 0);
-    ck_assert_int_eq(o.division, TW_DIVIDE_DATA);
+    ck_assert_int_eq(o.division.kind, SCHEME_DATA);
     ck_assert_int_eq(parse(&o, &problem, "--scheme c --update-period 2"), 0);
-    ck_assert_int_eq(o.division, TW_DIVIDE_C);
+    ck_assert_int_eq(o.division.kind, SCHEME_C);
     ck_assert_int_eq(parse(&o, &problem, "--scheme group=3"), 0);
-    ck_assert_int_eq(o.division, TW_DIVIDE_GROUP);
-    ck_assert_int_eq(o.group, 3);
+    ck_assert_int_eq(o.division.kind, SCHEME_GROUP);
+    ck_assert_int_eq(o.division.group, 3);
+    ck_assert_int_eq(parse(&o, &problem, "--scheme group=3:split=node"), 0);
+    ck_assert_int_eq(o.division.kind, SCHEME_GROUP);
+    ck_assert_int_eq(o.division.split, SCHEME_NODE);
 }
 END_TEST
 

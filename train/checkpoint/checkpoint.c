@@ -291,7 +291,7 @@ static int hash_tensor(const tw_training_t *t, const tw_param_t *p, uint64_t *su
 }
 
 /* Sums of hashes of units, which do not depend on who holds which. What all ranks have, rank 0
- * tells. */
+ * tells, and of split layers the first group. */
 int tw_training_hash(tw_training_t *t, tw_problem_t *problem)
 {
     uint64_t mine = 0, all = 0;
@@ -299,7 +299,7 @@ int tw_training_hash(tw_training_t *t, tw_problem_t *problem)
     for (size_t i = 0; i < t->params.count && !problem->set; i++) {
         const tw_param_t *p = &t->params.param[i];
 
-        if (p->per_unit > 0 && (p->split || t->rank == 0)) {
+        if (p->per_unit > 0 && (p->split ? t->parts.group == 0 : t->rank == 0)) {
             hash_tensor(t, p, &mine, problem);
         }
     }

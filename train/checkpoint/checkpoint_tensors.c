@@ -18,14 +18,14 @@ static size_t units_of_piece(const tw_param_t *p)
     return p->per_unit < TW_PIECE ? TW_PIECE / p->per_unit : 1;
 }
 
-/* The elements that each rank has of units a .. b - 1, and where: for MPI_Gatherv and MPI_Scatterv.
- */
+/* The elements that each rank of a group has of units a .. b - 1, and where: for MPI_Gatherv and
+ * MPI_Scatterv. */
 static void share_piece(const tw_training_t *t, const tw_param_t *p, size_t a, size_t b,
                         int *counts, int *places)
 {
-    for (int r = 0; r < t->size; r++) {
+    for (int r = 0; r < t->parts.ranks; r++) {
         size_t       first;
-        const size_t units = tw_params_share(p->units_all, r, t->size, &first);
+        const size_t units = tw_params_share(p->units_all, r, t->parts.ranks, &first);
         const size_t from  = first > a ? first : a;
         const size_t to    = first + units < b ? first + units : b;
 
@@ -75,20 +75,22 @@ static void free_pieces(tw_pieces_t *pieces)
     free(pieces->places);
 }
 
-/* A device that fails is told in the problem; the ranks go on together. */
+/* By the first group, which rank 0 leads. A device that fails is told in the problem; the ranks go
+ * on together. */
 static void write_split(const tw_training_t *t, const tw_param_t *p, float *share,
                         tw_pieces_t *pieces, FILE *stream, tw_problem_t *problem)
 {
     const size_t step = units_of_piece(p);
+    const int    mine = t->parts.rank;
 
-    for (size_t a = 0; a < p->units_all; a += step) {
+    for (size_t a = 0; a < p->units_all && t->parts.group == 0; a += step) {
         const size_t b = p->units_all - a < step ? p->units_all : a + step;
 
         share_piece(t, p, a, b, pieces->counts, pieces->places);
-        tw_params_get(&t->params, pieces->own, own_part(p, share, a),
-                      (size_t)pieces->counts[t->rank], problem);
-        MPI_Gatherv(pieces->own, pieces->counts[t->rank], MPI_FLOAT, pieces->piece, pieces->counts,
-                    pieces->places, MPI_FLOAT, 0, t->comm);
+        tw_params_get(&t->params, pieces->own, own_part(p, share, a), (size_t)pieces->counts[mine],
+                      problem);
+        MPI_Gatherv(pieces->own, pieces->counts[mine], MPI_FLOAT, pieces->piece, pieces->counts,
+                    pieces->places, MPI_FLOAT, 0, t->parts.inside);
         if (t->rank == 0) {
             fwrite(pieces->piece, sizeof(float), (b - a) * p->per_unit, stream);
         }
@@ -100,6 +102,7 @@ static void read_split(const tw_training_t *t, const tw_param_t *p, float *share
                        tw_pieces_t *pieces, FILE *stream, int *bad_p, tw_problem_t *problem)
 {
     const size_t step = units_of_piece(p);
+    const int    mine = t->parts.rank;
 
     for (size_t a = 0; a < p->units_all; a += step) {
         const size_t b = p->units_all - a < step ? p->units_all : a + step;
@@ -109,10 +112,15 @@ static void read_split(const tw_training_t *t, const tw_param_t *p, float *share
         if (t->rank == 0 && fread(pieces->piece, sizeof(float), n, stream) != n) {
             *bad_p = 1;
         }
-        MPI_Scatterv(pieces->piece, pieces->counts, pieces->places, MPI_FLOAT, pieces->own,
-                     pieces->counts[t->rank], MPI_FLOAT, 0, t->comm);
-        tw_params_put(&t->params, own_part(p, share, a), pieces->own,
-                      (size_t)pieces->counts[t->rank], problem);
+        if (t->parts.group == 0) {
+            MPI_Scatterv(pieces->piece, pieces->counts, pieces->places, MPI_FLOAT, pieces->own,
+                         pieces->counts[mine], MPI_FLOAT, 0, t->parts.inside);
+        }
+        if (t->parts.groups > 1) {
+            MPI_Bcast(pieces->own, pieces->counts[mine], MPI_FLOAT, 0, t->parts.peers);
+        }
+        tw_params_put(&t->params, own_part(p, share, a), pieces->own, (size_t)pieces->counts[mine],
+                      problem);
     }
 }
 

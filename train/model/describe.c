@@ -133,18 +133,18 @@ static size_t count_parameters(const tw_network_t *net, const tw_network_share_t
     *owned_p = 0;
     for (size_t l = 0; l < net->layers; l++) {
         const size_t n     = tw_network_weights(net, l) + tw_network_biases(net, l);
-        const int    split = share->split && net->layer[l].kind == TW_DENSE;
+        const int    split = share->parts > 1 && net->layer[l].kind == TW_DENSE;
 
         all += !split || n == 0
                    ? n
-                   : share_of(net->layer[l].out.c, share->ranks) * (n / net->layer[l].out.c);
+                   : share_of(net->layer[l].out.c, share->parts) * (n / net->layer[l].out.c);
         *owned_p += split ? 0 : n;
     }
     return all;
 }
 
 /* Outputs before the first dense layer, of a rank's examples; and of dense layers, of as many as go
- * through them at a time, which with split layers are those of all ranks at most. */
+ * through them at a time, which with split layers are those of the ranks that share them. */
 static size_t count_outputs(const tw_network_t *net, const tw_network_share_t *share)
 {
     const size_t rows  = share_of(share->batch, share->ranks);
@@ -153,7 +153,8 @@ static size_t count_outputs(const tw_network_t *net, const tw_network_share_t *s
     for (size_t l = 0; l < net->layers; l++) {
         *(l < net->first_dense ? &trunk : &dense) += tw_shape_size(net->layer[l].out);
     }
-    return rows * trunk + (share->split ? share->batch : rows) * dense;
+    return rows * trunk +
+           (share->parts == share->ranks ? share->batch : rows * share->parts) * dense;
 }
 
 static void print_memory(FILE *out, const char *what, size_t numbers)

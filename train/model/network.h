@@ -184,7 +184,7 @@ void tw_network_describe(const tw_network_t *net, size_t batch, FILE *out);
 /* How ranks share a network. */
 typedef struct tw_network_share {
     size_t ranks, batch; /* examples of all ranks together       */
-    int    split;        /* dense layers by output unit          */
+    size_t parts;        /* of dense layers by output unit; 1: not split */
     int    owners;       /* of weights: 0, 1 rank 0, 2 all ranks */
 } tw_network_share_t;
 

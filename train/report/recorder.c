@@ -170,7 +170,7 @@ static int fill(const tw_recorder_t *r, const tw_recorder_about_t *about, worklo
     t->batch    = (double)about->batch;
     t->bucket   = (double)about->bucket;
     t->update   = taken(r, TW_RECORDED_UPDATE, 0) / about->own +
-                about->ranks * taken(r, TW_RECORDED_SPLIT, 0);
+                about->parts * taken(r, TW_RECORDED_SPLIT, 0);
     t->owners           = about->owners;
     t->norms            = r->norms;
     t->blocks           = about->owners != 0 && about->weight->by_block;

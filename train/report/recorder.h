@@ -29,7 +29,7 @@ typedef enum tw_recorded {
 /* Facts that are not measured. */
 typedef struct tw_recorder_about {
     const tw_network_t      *network;
-    int                      ranks;
+    int                      ranks, parts;  /* parts of split layers                        */
     size_t                   batch, bucket; /* examples; bytes                            */
     int                      statistics;    /* steps exchange normalisation statistics    */
     int                      owners;        /* of weights, a tw_weights_owners_t, or 0    */

@@ -9,21 +9,22 @@
 #include "train/step/division.h"
 #include "train/step/step.h"
 
-static tw_scheme_t scheme_of(tw_division_t kind)
+static tw_scheme_t scheme_of(scheme_kind_t kind)
 {
-    return kind == TW_DIVIDE_A   ? TW_SCHEME_A
-           : kind == TW_DIVIDE_B ? TW_SCHEME_B
-           : kind == TW_DIVIDE_C ? TW_SCHEME_C
-                                 : TW_SCHEME_GROUP;
+    return kind == SCHEME_A   ? TW_SCHEME_A
+           : kind == SCHEME_B ? TW_SCHEME_B
+           : kind == SCHEME_C ? TW_SCHEME_C
+                              : TW_SCHEME_GROUP;
 }
 
 static tw_hybrid_t *division_make(tw_division_set_t *set, size_t n, tw_problem_t *problem)
 {
-    const int          ranks    = tw_comm_size(set->comm);
+    const int          ranks    = set->parts->ranks;
+    const int         *member   = tw_split_members(set->parts);
     size_t            *examples = malloc((size_t)ranks * sizeof(*examples)), first;
     tw_hybrid_t       *hybrid   = NULL;
-    tw_hybrid_config_t config   = {.scheme   = scheme_of(set->kind),
-                                   .group    = set->group < ranks ? set->group : ranks,
+    tw_hybrid_config_t config   = {.scheme = scheme_of(set->scheme->kind),
+                                   .group  = set->scheme->group < ranks ? set->scheme->group : ranks,
                                    .features = set->features,
                                    .examples = examples,
                                    .act      = set->codecs->codec[TW_CLASS_ACT],
@@ -38,12 +39,13 @@ static tw_hybrid_t *division_make(tw_division_set_t *set, size_t n, tw_problem_t
         return NULL;
     }
     for (int r = 0; r < ranks; r++) {
-        tw_share(n, ranks, r, &first, &examples[r]);
+        tw_share(n, ranks * set->parts->groups, member[r], &first, &examples[r]);
     }
-    status = tw_hybrid_create(set->comm, &config, &hybrid);
+    status = tw_hybrid_create(set->parts->wire, &config, &hybrid);
     free(examples);
     if (status != TW_OK) {
-        tw_problem_status(set->comm, "preparing the passes of the dense layers", status, problem);
+        tw_problem_status(set->parts->wire, "preparing the passes of the dense layers", status,
+                          problem);
     }
     return hybrid;
 }

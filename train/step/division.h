@@ -8,15 +8,15 @@
 #include <thinwire/thinwire.h>
 
 #include "command/problem.h"
+#include "scaling/scheme.h"
 #include "train/codecs.h"
-#include "train/options.h"
+#include "train/step/split.h"
 
 enum { TW_DIVISIONS = 4 }; /* whole and last batches, of training and of test */
 
 typedef struct tw_division_set {
-    tw_comm_t         *comm;
-    tw_division_t      kind;
-    int                group;
+    const tw_split_t  *parts;
+    const scheme_t    *scheme; /* between the ranks of a group */
     size_t             features;
     const tw_codecs_t *codecs;
     tw_exec_t          exec;
@@ -29,8 +29,9 @@ typedef struct tw_division_set {
     uint64_t clock;
 } tw_division_set_t;
 
-/** The division of a batch of n examples over the ranks, each with its tw_share(). Collective if it
- * is created. @return NULL with the problem set. Owned by the set. */
+/** The division of a batch of n examples over the ranks, each with its tw_share(), for the caller's
+ * group of ranks. Collective over the group if it is created. @return NULL with the problem set.
+ * Owned by the set. */
 tw_hybrid_t *tw_division_of(tw_division_set_t *set, size_t n, tw_problem_t *problem);
 
 /** Bytes of memory of the largest division. */

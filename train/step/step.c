@@ -61,8 +61,10 @@ static int update_split(tw_walk_t *walk)
     int status = 0;
 
     if (walk->behind > 0) {
-        status =
-            tw_step_update_split(walk->t, (double)walk->n / (double)walk->behind, walk->problem);
+        /* The examples of all groups together are the batch. */
+        const double gscale = walk->t->peers != NULL ? 1.0 : (double)walk->n / (double)walk->behind;
+
+        status = tw_step_update_split(walk->t, gscale, walk->problem);
         tw_step_record(walk->t, TW_RECORDED_SPLIT, 0);
     }
     walk->behind = walk->passes = 0;
@@ -131,19 +133,20 @@ static int run_head(tw_walk_t *walk, const float *x, float *gx, size_t rows)
     return status == 0 || !walk->problem->machine ? status : trunk_failed(walk);
 }
 
-/* A pass of the scheduler: rows come from all ranks, in their order. */
+/* A pass of the scheduler: rows come from all ranks of the group, in their order. */
 static int on_pass(void *user, const tw_hybrid_pass_t *pass)
 {
-    tw_walk_t     *walk = user;
-    tw_training_t *t    = walk->t;
-    size_t         row  = 0;
+    tw_walk_t     *walk   = user;
+    tw_training_t *t      = walk->t;
+    const int     *member = tw_split_members(&t->parts);
+    size_t         row    = 0;
     int            status;
 
     tw_step_communication_ends(t);
-    for (int r = 0; r < t->size; r++) {
+    for (int r = 0; r < t->parts.ranks; r++) {
         size_t first, count;
 
-        tw_share(walk->n, t->size, r, &first, &count);
+        tw_share(walk->n, t->size, member[r], &first, &count);
         for (size_t i = 0; i < pass->count[r]; i++) {
             name_row(walk, row++, first + pass->first[r] + i);
         }
@@ -160,7 +163,18 @@ static int on_pass(void *user, const tw_hybrid_pass_t *pass)
     return status;
 }
 
-static int run_split(tw_walk_t *walk, const float *features)
+/* Groups that hold the same part sum their gradients while the trunk computes its own. */
+static int send_parts(tw_walk_t *walk)
+{
+    int status;
+
+    tw_step_communication_begins(walk->t, TW_PROFILE_GRADIENTS);
+    status = tw_exchange_ready(walk->t->peers, walk->t->network.first_dense, walk->problem);
+    tw_step_communication_ends(walk->t);
+    return status;
+}
+
+static int run_passes(tw_walk_t *walk, const float *features)
 {
     tw_training_t *t = walk->t;
     tw_status_t    status;
@@ -179,9 +193,21 @@ static int run_split(tw_walk_t *walk, const float *features)
         return -1;
     }
     if (status != TW_OK) {
-        return tw_problem_status(t->wire, "the exchange of activations", status, walk->problem);
+        return tw_problem_status(t->parts.wire, "the exchange of activations", status,
+                                 walk->problem);
     }
-    return walk->training ? update_split(walk) : 0;
+    return !walk->training ? 0 : t->peers != NULL ? send_parts(walk) : update_split(walk);
+}
+
+/* What one group alone has met makes the others wait for it. */
+static int run_split(tw_walk_t *walk, const float *features)
+{
+    const int status = run_passes(walk, features);
+
+    if (status != 0 && walk->t->parts.groups > 1) {
+        walk->problem->fatal = 1;
+    }
+    return status;
 }
 
 static int run_whole(tw_walk_t *walk, const float *features, size_t first, size_t rows)
@@ -269,6 +295,10 @@ static int sum_gradients(tw_walk_t *walk, const tw_trunk_pass_t *pass)
     }
     tw_step_communication_begins(t, TW_PROFILE_GRADIENTS);
     status = tw_exchange_finish(t->exchange, walk->problem);
+    if (status == 0 && t->peers != NULL) {
+        status = tw_exchange_finish(t->peers, walk->problem);
+        walk->problem->fatal |= status != 0;
+    }
     tw_step_communication_ends(t);
     return status;
 }
@@ -299,7 +329,7 @@ int tw_step_train(tw_training_t *t, tw_training_record_t *record, tw_problem_t *
     if (!isfinite(extra[0])) { /* on all ranks alike */
         return tw_fault_report(t, &pass, walk.rows, problem);
     }
-    if (tw_step_update_whole(t, problem) != 0) {
+    if ((t->peers != NULL && update_split(&walk) != 0) || tw_step_update_whole(t, problem) != 0) {
         return -1;
     }
     tw_recorder_end(t->recorder, t->masters, tw_step_computed(t));

@@ -73,6 +73,9 @@ void tw_step_advance(void *user)
     }
     tw_step_communication_begins(t, travelling(t));
     tw_exchange_advance(t->exchange);
+    if (t->peers != NULL) {
+        tw_exchange_advance(t->peers);
+    }
     tw_hybrid_advance(t->running);
     tw_step_communication_ends(t);
 }
