@@ -38,6 +38,47 @@ int tw_training_test(tw_training_t *t, tw_evaluation_t *e, tw_problem_t *problem
     return 0;
 }
 
+/* A hash of each layer's tensors, split ones or those that every rank has, and the first layer that
+ * is not finite here. */
+static int hash_layers(tw_training_t *t, int split, uint64_t *words, uint64_t *bad_p,
+                       tw_problem_t *problem)
+{
+    int finite;
+
+    for (size_t l = 0; l < t->network.layers; l++) {
+        if (tw_params_hash(&t->params, l, split, &words[l], &finite, problem) != 0) {
+            problem->fatal = t->size > 1; /* the others wait for this rank's hashes */
+            return -1;
+        }
+        *bad_p = finite || *bad_p < l ? *bad_p : l;
+    }
+    return 0;
+}
+
+/* Groups of ranks that hold the same parts hold the same weights. */
+static int check_parts(tw_training_t *t, const char *when, tw_problem_t *problem)
+{
+    uint64_t words[TW_NETWORK_LAYERS_MAX] = {0}, bad = 0, all = 0;
+    size_t   layer = 0;
+    int      rank;
+
+    if (t->peers == NULL) {
+        return 0;
+    }
+    if (hash_layers(t, 1, words, &bad, problem) != 0) {
+        return -1;
+    }
+    bad = tw_agree_words(t->parts.peers, words, t->network.layers, &rank, &layer) != 0
+              ? (uint64_t)layer + 1
+              : 0;
+    MPI_Allreduce(&bad, &all, 1, MPI_UINT64_T, MPI_MAX, t->comm);
+    return all == 0 ? 0
+                    : tw_problem_set(problem,
+                                     "%s ranks of several groups have other weights of the same "
+                                     "part of layer %s",
+                                     when, t->network.layer[all - 1].name);
+}
+
 /* Hash all weights that every rank has, and see that they are finite and the same on all ranks.
  * Collective, and so is what it says. */
 int tw_training_check_weights(tw_training_t *t, tw_problem_t *problem)
@@ -46,16 +87,12 @@ int tw_training_check_weights(tw_training_t *t, tw_problem_t *problem)
     const int    whole                        = t->step % t->steps == 0;
     uint64_t     words[TW_NETWORK_LAYERS_MAX] = {0};
     uint64_t     bad = layers, first = layers; /* the first not finite: here, on any rank */
-    int          rank, finite, status = 0;
+    int          rank, status        = 0;
     size_t       layer;
     char         when[40];
 
-    for (size_t l = 0; l < layers; l++) {
-        if (tw_params_hash(&t->params, l, &words[l], &finite, problem) != 0) {
-            problem->fatal = t->size > 1; /* the others wait for this rank's hashes */
-            return -1;
-        }
-        bad = finite || bad < l ? bad : l;
+    if (hash_layers(t, 0, words, &bad, problem) != 0) {
+        return -1;
     }
     snprintf(when, sizeof(when), "after %s %" PRIu64, whole ? "epoch" : "step",
              whole ? t->step / t->steps : tw_training_done(t));
@@ -69,7 +106,7 @@ int tw_training_check_weights(tw_training_t *t, tw_problem_t *problem)
                                 "%s weights of layer %s are not finite; a smaller --lr may help",
                                 when, t->network.layer[first].name);
     }
-    return status;
+    return status == 0 ? check_parts(t, when, problem) : status;
 }
 
 /* Seconds have been agreed on, and errors and loss come from one sum: all ranks note the same. */

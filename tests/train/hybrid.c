@@ -199,8 +199,8 @@ static void lossy_is_the_same_everywhere(void)
         uint64_t     word    = 0;
         int          finite;
 
-        T_CHECK(tw_params_hash(&t.params, l, &word, &finite, &problem) == 0 && finite, "layer %zu",
-                l);
+        T_CHECK(tw_params_hash(&t.params, l, 0, &word, &finite, &problem) == 0 && finite,
+                "layer %zu", l);
         t_same_everywhere(__FILE__, __LINE__, MPI_COMM_WORLD, &word, sizeof(word));
     }
     tw_training_destroy(&t);

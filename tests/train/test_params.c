@@ -65,7 +65,7 @@ static uint64_t hash(const tw_params_t *params, size_t layer, int *finite)
     tw_problem_t problem = {.set = 0};
     uint64_t     h       = 0;
 
-    ck_assert_msg(tw_params_hash(params, layer, &h, finite, &problem) == 0, "%s", problem.text);
+    ck_assert_msg(tw_params_hash(params, layer, 0, &h, finite, &problem) == 0, "%s", problem.text);
     return h;
 }
 

@@ -72,6 +72,9 @@ int tw_checkpoint_save(tw_training_t *t, const char *path, tw_problem_t *problem
         }
         all = tw_exchange_save(t->exchange, file.stream, problem);
     }
+    if (all == 0) {
+        all = tw_checkpoint_write_parts(t, file.stream, problem);
+    }
     if (file.stream == NULL) {
         return all;
     }
@@ -197,7 +200,9 @@ static int load_residuals(tw_training_t *t, FILE *stream, uint64_t body,
                           tw_problem_t *problem)
 {
     if (!t->options->evaluate_only && tw_checkpoint_same_residuals(file, run)) {
-        return tw_exchange_restore(t->exchange, stream, problem);
+        return tw_exchange_restore(t->exchange, stream, problem) == 0
+                   ? tw_checkpoint_read_parts(t, stream, problem)
+                   : -1;
     }
     return stream == NULL || fseek(stream, (long)body, SEEK_SET) == 0
                ? 0

@@ -10,6 +10,8 @@
  *     running statistics of batch normalisation (float32)
  *     with AWP, 35 doubles per group of weights: tw_precision_save(), 31 steps at which bits rose
  *     residuals: tw_buckets_save() or tw_weights_save(), for codecs with error feedback
+ *     with --scheme X:split=N, the number of parts of split layers that groups of ranks sum, 0 if
+ *     there is one group, and of each part the bytes of its residuals, and these
  *     checksum of all preceding bytes
  * Only the residuals depend on the division of work, on the ranks that update, and on the devices;
  * any number of ranks can restore them.

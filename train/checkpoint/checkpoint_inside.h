@@ -76,4 +76,13 @@ int tw_checkpoint_write_tensors(tw_training_t *t, FILE *stream, tw_problem_t *pr
  * @param [out] bad_p  on rank 0: end of file; the data read is then invalid. */
 int tw_checkpoint_read_tensors(tw_training_t *t, FILE *stream, int *bad_p, tw_problem_t *problem);
 
+/* ---- residuals of split layers (checkpoint_parts.c) ----------------------------------------- */
+
+/** Write the residuals of the sums over groups of ranks, of each part of the dense layers; nothing,
+ * if there is one group. Collective. @return 0, or -1 with the problem set, on some ranks fatal. */
+int tw_checkpoint_write_parts(tw_training_t *t, FILE *stream, tw_problem_t *problem);
+
+/** Restore them; those of layers split over another number of ranks are skipped. Collective. */
+int tw_checkpoint_read_parts(tw_training_t *t, FILE *stream, tw_problem_t *problem);
+
 #endif /* TW_TRAIN_CHECKPOINT_INSIDE_H */

@@ -273,8 +273,8 @@ static const float *on_host(const tw_params_t *params, const tw_param_t *param, 
     return *copy_p;
 }
 
-int tw_params_hash(const tw_params_t *params, size_t layer, uint64_t *hash_p, int *finite_p,
-                   tw_problem_t *problem)
+int tw_params_hash(const tw_params_t *params, size_t layer, int split, uint64_t *hash_p,
+                   int *finite_p, tw_problem_t *problem)
 {
     *hash_p   = layer;
     *finite_p = 1;
@@ -291,7 +291,7 @@ int tw_params_hash(const tw_params_t *params, size_t layer, uint64_t *hash_p, in
             return -1;
         }
         *finite_p &= all_finite(value, param->count);
-        if (!param->split) {
+        if (param->split == split) {
             *hash_p = tw_hash(*hash_p, value, param->count * sizeof(float));
         }
         free(copy);

@@ -120,11 +120,11 @@ const tw_param_t *tw_params_find(const tw_params_t *params, size_t layer, tw_par
 /** A layer's running mean [c], followed by the variance [c]; NULL if it is no normalisation. */
 float *tw_params_state(const tw_params_t *params, size_t layer);
 
-/** 64-bit hash of the bits of a layer's replicated values (0 parameters: a hash of no bytes; split
- * tensors and running statistics are excluded).
+/** 64-bit hash of the bits of a layer's replicated values, or of its split ones (none: a hash of no
+ * bytes); without running statistics.
  * @param [out] finite_p  0 if a value of the layer on this rank, split ones too, is not finite.
  * @return 0, or -1 with the problem written. */
-int tw_params_hash(const tw_params_t *params, size_t layer, uint64_t *hash_p, int *finite_p,
-                   tw_problem_t *problem);
+int tw_params_hash(const tw_params_t *params, size_t layer, int split, uint64_t *hash_p,
+                   int *finite_p, tw_problem_t *problem);
 
 #endif /* TW_MODEL_PARAMS_H */
