@@ -200,9 +200,12 @@ static int load_residuals(tw_training_t *t, FILE *stream, uint64_t body,
                           tw_problem_t *problem)
 {
     if (!t->options->evaluate_only && tw_checkpoint_same_residuals(file, run)) {
-        return tw_exchange_restore(t->exchange, stream, problem) == 0
-                   ? tw_checkpoint_read_parts(t, stream, problem)
-                   : -1;
+        if (tw_exchange_restore(t->exchange, stream, problem) != 0) {
+            return -1;
+        }
+        if (strcmp(file->scheme, run->scheme) == 0) {
+            return tw_checkpoint_read_parts(t, stream, problem);
+        }
     }
     return stream == NULL || fseek(stream, (long)body, SEEK_SET) == 0
                ? 0
