@@ -64,6 +64,17 @@ void data_uniform(float *x, size_t n, uint64_t seed)
     }
 }
 
+void data_measured(float *x, size_t n, uint64_t seed, const tw_quantiles_t *table, double times)
+{
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static) if (n > 16 * PIECE)
+#endif
+    for (size_t i = 0; i < n; i++) {
+        x[i] = (float)times * tw_quantiles_draw(table, uniform(seed, 3 * i),
+                                                uniform(seed, 3 * i + 1), uniform(seed, 3 * i + 2));
+    }
+}
+
 /* Values in the file; 0 with the problem set if it is none of ours. */
 static size_t file_values(FILE *file, const char *path, tw_problem_t *problem)
 {

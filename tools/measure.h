@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "command/problem.h"
+#include "command/quantiles.h"
 
 #define MEASURE_REPEATS 500 /* at most */
 
@@ -33,6 +34,9 @@ int measure_memory(double bytes, tw_problem_t *problem);
  * uniform one on (0, 1]; the same whatever n and the threads. */
 void data_normal(float *x, size_t n, uint64_t seed, double deviation);
 void data_uniform(float *x, size_t n, uint64_t seed);
+
+/* The same for a measured distribution, times a number. */
+void data_measured(float *x, size_t n, uint64_t seed, const tw_quantiles_t *table, double times);
 
 /* n values of a file of little-endian float32, from where the part-th of `parts` equal parts of it
  * begins, starting again at its end.

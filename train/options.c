@@ -104,6 +104,8 @@ static command_t tw_train_command(tw_train_options_t *o, option_t list[TW_TRAIN_
          &o->trace, 0, 0},
         {"--record", "FILE", "write what a step computes and sends, for thinwire scale",
          OPTION_TEXT, &o->record, 0, 0},
+        {"--quantiles", "FILE", "write the distributions of gradients and activations", OPTION_TEXT,
+         &o->quantiles, 0, 0},
         {"--profile", NULL, "print where the time of a step goes", OPTION_FLAG, &o->profile, 0, 0},
         {"--no-overlap", NULL, "exchanges are waited for where they start", OPTION_FLAG,
          &o->no_overlap, 0, 0},

@@ -13,6 +13,7 @@
 typedef struct tw_train_options {
     const char *model, *data, *codec;
     const char *checkpoint, *json, *trace, *record; /* NULL: none                    */
+    const char *quantiles;                          /* NULL: none                              */
     const char *plan;                               /* of thinwire plan; NULL: none            */
     const char *describe, *show;                    /* a model to describe or print; or NULL  */
     const char *schedule;                           /* of the learning rate; NULL: the model's */

@@ -87,14 +87,12 @@ static int check_word(const char *option, const char *value, const char *const *
 /* What is written later would replace what was written before. */
 static int check_files(const tw_train_options_t *o, tw_problem_t *problem)
 {
-    enum { FILES = 5 };
+    enum { FILES = 6 };
     const struct {
         const char *option, *path;
-    } file[FILES] = {{"--checkpoint", o->checkpoint},
-                     {"--json", o->json},
-                     {"--trace", o->trace},
-                     {"--record", o->record},
-                     {"--show-images", o->show_images}};
+    } file[FILES] = {{"--checkpoint", o->checkpoint}, {"--json", o->json},
+                     {"--trace", o->trace},           {"--record", o->record},
+                     {"--quantiles", o->quantiles},   {"--show-images", o->show_images}};
 
     for (int i = 0; i < FILES; i++) {
         for (int j = i + 1; j < FILES; j++) {
@@ -257,10 +255,15 @@ int tw_train_options_check(tw_train_options_t *o, tw_problem_t *problem)
         return tw_problem_set(problem, "--steps measures, without tests: --checkpoint and --until "
                                        "go with it only beside --eval-every N");
     }
-    if (o->no_train && (o->checkpoint != NULL || o->until_text != NULL || o->trace != NULL ||
-                        o->profile || o->awp_calibrate || o->eval_every != 0)) {
+    if (o->quantiles != NULL && (o->steps == 0 || o->eval_every != 0)) {
+        return tw_problem_set(problem, "--quantiles is of the last step: it goes only with --steps "
+                                       "N, without --eval-every");
+    }
+    if (o->no_train &&
+        (o->checkpoint != NULL || o->until_text != NULL || o->trace != NULL || o->profile ||
+         o->awp_calibrate || o->eval_every != 0 || o->quantiles != NULL)) {
         return tw_problem_set(problem, "--no-train only loads images: not with --checkpoint, "
-                                       "--until, --eval-every, --trace, --profile or "
+                                       "--until, --eval-every, --trace, --profile, --quantiles or "
                                        "--awp-calibrate");
     }
     if (o->no_overlap && o->division.kind != SCHEME_DATA) {

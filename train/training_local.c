@@ -24,6 +24,12 @@ static int settle_options(tw_training_t *t, tw_problem_t *problem)
         return tw_problem_set(problem, "--batch %" PRIu64 " is smaller than the %d ranks", t->batch,
                               t->size);
     }
+    if (o->quantiles != NULL && t->size > 1) {
+        return tw_problem_set(problem,
+                              "--quantiles is of gradients before they are summed: it "
+                              "takes 1 rank, not %d",
+                              t->size);
+    }
     if (o->steps != 0) {
         t->epochs_wanted = UINT32_MAX;
     }
@@ -86,7 +92,8 @@ static int try_files(const tw_training_t *t, tw_problem_t *problem)
     }
     if ((o->json != NULL && tw_file_try("--json", o->json, problem) != 0) ||
         (o->trace != NULL && tw_file_try("--trace", o->trace, problem) != 0) ||
-        (o->record != NULL && tw_file_try("--record", o->record, problem) != 0)) {
+        (o->record != NULL && tw_file_try("--record", o->record, problem) != 0) ||
+        (o->quantiles != NULL && tw_file_try("--quantiles", o->quantiles, problem) != 0)) {
         return -1;
     }
     return o->checkpoint != NULL && !o->evaluate_only ? try_checkpoint(o->checkpoint, problem) : 0;

@@ -175,6 +175,20 @@ resumed_inside_an_epoch() {
             "$("$json_query" "$scratch/resumed.json" evaluations.{0,1,2,3,4,5}.{step,test_error,train_loss} epochs.1.train_loss)"
 }
 
+# Two tables of 257 magnitudes that rise; of other runs than those of one rank and so many steps there are none.
+quantiles_are_written() {
+    # shellcheck disable=SC2086
+    train 1 $small --steps 2 --quantiles "$scratch/q" &&
+        tr -d '{}\n ' <"$scratch/q" | sed 's/"[a-z]*",/\n&/g' | awk -F, '
+            /gradients|activations/ { tables++; for (i = 5; i <= 261; i++) bad += !($i >= (i > 5 ? $(i - 1) : 1e-40)) }
+            END { exit !(tables == 2 && bad == 0) }' || return 1
+    rm "$scratch/q"
+    # shellcheck disable=SC2086
+    ! train 2 $small --steps 2 --quantiles "$scratch/q" && grep 'takes 1 rank, not 2' "$scratch/out" &&
+        ! train 1 $small --quantiles "$scratch/q" && grep 'it goes only with --steps N' "$scratch/out" &&
+        [ ! -e "$scratch/q" ]
+}
+
 threads_change_nothing_that_matters() {
     # shellcheck disable=SC2086
     train 2 $small --codec tree8 --epochs 1 --threads 2 || return 1
@@ -192,7 +206,7 @@ network_passes() {
 }
 
 json_query=$top_builddir/tests/tools/json_query
-plan 19
+plan 20
 check "--help names all options" help_is_complete
 check "thinwire-train(1) knows the same options" page_is_complete
 check "--version" version_is_known
@@ -209,6 +223,7 @@ check "a resumed run ends where a straight one does" resumed_equals_straight
 check "--eval-every tests inside epochs, and changes no weight" tests_inside_epochs
 check "--steps with tests" steps_may_be_tested
 check "a run that stopped inside an epoch ends where a straight one does" resumed_inside_an_epoch
+check "--quantiles writes distributions" quantiles_are_written
 check "two threads per rank" threads_change_nothing_that_matters
 check "a linear classifier stays below 92 % on the digits" linear_stays_below
 check "the network passes 97 % on the digits" network_passes

@@ -135,6 +135,17 @@ void tw_head_destroy(tw_head_t *head)
     free(head);
 }
 
+size_t tw_head_hidden(const tw_head_t *head)
+{
+    return head->layers - 1;
+}
+
+const float *tw_head_hidden_outputs(const tw_head_t *head, size_t l, size_t *units_p)
+{
+    *units_p = head->layer[l].units;
+    return head->layer[l].y;
+}
+
 size_t tw_head_outputs(const tw_head_t *head)
 {
     return head->layer[head->layers - 1].units;

@@ -122,6 +122,11 @@ void tw_head_give(tw_head_t *head, float *extra);
  * last layer, a gradient by it) that is not finite; NULL if all are. For fault reports. */
 const char *tw_head_first_nonfinite(const tw_head_t *head, size_t n);
 
+/** Dense layers but the last, and the outputs of one after a pass, with dropout where it has some:
+ * [*units_p][n] of this rank, in the backend's memory. */
+size_t       tw_head_hidden(const tw_head_t *head);
+const float *tw_head_hidden_outputs(const tw_head_t *head, size_t l, size_t *units_p);
+
 /** Bytes of its work space in the backend's memory. */
 size_t tw_head_memory(const tw_head_t *head);
 
