@@ -15,6 +15,7 @@
 #include "runtime/base/beside.h"
 #include "tools/commands.h"
 #include "tools/plan_advice.h"
+#include "tools/plan_root.h"
 #include "tools/scale/codecs.h"
 #include "tools/table.h"
 #include "tools/topology.h"
@@ -192,6 +193,7 @@ static void print_machine(const plan_t *plan)
 static int run_plan(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx)
 {
     const topology_options_t topology = {.wanted = 1, .xml = a->topology, .ranks = plan->ranks};
+    tw_problem_t             problem  = {.set = 0};
     report_t                 report;
     int                      status;
 
@@ -202,7 +204,12 @@ static int run_plan(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx)
     print_machine(plan);
     print_layers(plan, &report);
     study_rows(&plan->study, &report);
-    status = plan_advise(plan, &report);
+    status = plan_root(plan, link_rate(plan), ctx, &report, &problem);
+    if (status == 0) {
+        status = plan_advise(plan, &report);
+    } else {
+        job_complain(plan->job, "plan: %s", problem.text);
+    }
     if (status == 0 && a->topology != NULL) {
         printf("\n");
         status = topology_show(plan->job, ctx, &topology, NULL, &report);

@@ -181,6 +181,22 @@ recorded() {
 }
 check "the job of --record takes as long by thinwire scale" recorded
 
+# A row of the same job by thinwire scale; S0's balance: 7.9 GB/s and 6.44e12 operations a second.
+at_a_root() {
+    local bits
+    printf '%s\n' 'name = "m"; network = "pcie2:rate=63:usable=1"; ranks = 4;' 'flops = 1.61e12; codec_rate = 2.6e10;' >"$machine"
+    advise alexnet-s0 --batch 16 --scheme c --codec tree8 --record "$scratch/job.cfg" || return 1
+    near "$(value root.bytes_per_1000_operations)" 1.2228 1e-3 && has 'link has 1\.22 bytes' && is "root.rows.#" 4 || return 1
+    sed -i 's/^training = {/&\n  owners = "root";/' "$scratch/job.cfg"
+    for bits in 32 8; do
+        alone "$thinwire" scale "$scratch/job.cfg" --ranks 4 --codec fp32 --weights "bitpack:$((bits / 8))" \
+            --network pcie2:rate=63:usable=1 --json "$scratch/scale.json" || return 1
+        near "$("$json_query" "$scratch/scale.json" rows.0.seconds)" "$(value root.rows.$(((32 - bits) / 8)).seconds)" 0.02 || return 1
+    done
+    is root.rows.3.bits 8 && advise lenet --ranks 1 && hasnt 'Weights at a root'
+}
+check "weights at a root, in fewer bits" at_a_root
+
 exchange_order() {
     of pcie2:group=4:taper=4 8
     (unset CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER
