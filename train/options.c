@@ -88,6 +88,8 @@ static command_t tw_train_command(tw_train_options_t *o, option_t list[TW_TRAIN_
          &o->tf32, 0, 0},
         {"--fast", NULL, "let a device use algorithms whose results differ from run to run",
          OPTION_FLAG, &o->fast, 0, 0},
+        {"--recompute", NULL, "keep few outputs of layers, and compute the others again backward",
+         OPTION_FLAG, &o->recompute, 0, 0},
         {"--until", "error<=X", "stop at a test error of at most X (0.03 or 3%), or top5<=X",
          OPTION_TEXT, &o->until_text, 0, 0},
         {"--awp-calibrate", NULL, "stop when the test error drops, and tell T for weight=awp",

@@ -37,7 +37,7 @@ typedef struct tw_train_options {
     double      momentum, decay; /* negative: the model's                   */
     double      bn_tolerance;
     int         resume, force, help, version, awp_calibrate, profile, no_overlap, no_train;
-    int         tf32, fast, evaluate_only;
+    int         tf32, fast, recompute, evaluate_only;
 
     /* Parsed from the texts. */
     const char *chosen; /* a given option that --plan sets, too; or NULL                 */

@@ -112,6 +112,11 @@ static int make_network(tw_training_t *t, tw_problem_t *problem)
         tw_trunk_create(&t->trunk, &t->network, t->backend, &t->params, NULL, problem) != 0) {
         return -1;
     }
+    if (o->recompute && tw_backend_memory(t->backend) != TW_MEMORY_HOST) {
+        return tw_problem_set(problem, "--recompute: only on processors; accepted with it: "
+                                       "--device cpu");
+    }
+    tw_trunk_set_recompute(t->trunk, o->recompute);
     return tw_params_init(&t->params, &t->network, o->seed, problem);
 }
 

@@ -56,6 +56,49 @@ START_TEST(trunk_agrees_with_the_oracle)
 }
 END_TEST
 
+/* Outputs that are computed again: the same features and gradients, in less memory. */
+START_TEST(recomputed_outputs_are_the_same)
+{
+    tw_network_t net;
+    examples_t   e;
+    rig_t        rig[2];
+    float       *ones;
+    size_t       used[2];
+    tw_problem_t problem = {.set = 0};
+
+    if (_i < 2) {
+        small_net_read(&net, _i == 0 ? small_net_text : branches_net_text);
+    } else {
+        ck_assert_msg(tw_network_load(&net, "resnet-20", &problem) == 0, "%s", problem.text);
+    }
+    e = examples_make(&net, 4, 6);
+    for (int k = 0; k < 2; k++) {
+        rig_make(&rig[k], &net, NULL);
+        tw_trunk_set_recompute(rig[k].trunk, k);
+        ones = calloc(4 * tw_trunk_features(rig[k].trunk), sizeof(*ones));
+        for (size_t i = 0; i < 4 * tw_trunk_features(rig[k].trunk); i++) {
+            ones[i] = (float)(i % 7) - 3.0f;
+        }
+        for (int pass = 0; pass < 2; pass++) {
+            forward(&rig[k], &e, 0, 4, 1);
+            backward(&rig[k], &e, 0, 4, ones);
+        }
+        used[k] = tw_backend_memory_used(rig[k].backend);
+        free(ones);
+    }
+    ck_assert_mem_eq(rig[0].got, rig[1].got, 4 * tw_trunk_features(rig[0].trunk) * sizeof(float));
+    ck_assert_mem_eq(rig[0].params.gradient, rig[1].params.gradient,
+                     rig[0].params.total * sizeof(float));
+    ck_assert_mem_eq(rig[0].params.state, rig[1].params.state,
+                     rig[0].params.states * sizeof(float));
+    ck_assert_msg(_i < 2 || 4 * used[1] < 3 * used[0], "%zu bytes of %zu", used[1], used[0]);
+    rig_free(&rig[0]);
+    rig_free(&rig[1]);
+    examples_free(&e);
+    tw_network_destroy(&net);
+}
+END_TEST
+
 /* Evaluation of the same examples in graphs of other sizes, some of them made anew. */
 START_TEST(numbers_of_examples_may_change)
 {
@@ -345,6 +388,7 @@ int main(void)
     TCase *tcase = test_case_within(suite, "all", 120);
 
     tcase_add_loop_test(tcase, trunk_agrees_with_the_oracle, 0, sizeof(texts) / sizeof(texts[0]));
+    tcase_add_loop_test(tcase, recomputed_outputs_are_the_same, 0, 3);
     tcase_add_test(tcase, numbers_of_examples_may_change);
     tcase_add_test(tcase, dense_networks_have_no_trunk);
     tcase_add_loop_test(tcase, layers_are_ready_in_falling_order, 0, 2);

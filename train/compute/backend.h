@@ -196,6 +196,11 @@ int tw_graph_layer(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_par
                    tw_tensor_t *const *x, size_t inputs, tw_tensor_t **y_p, tw_op_t **op_p,
                    tw_problem_t *problem);
 
+/** From now on, values of operations share memory with those of other segments: they are valid
+ * until another segment runs forward. For a pass that computes them again. -1: each has its own, as
+ * at the beginning. */
+void tw_graph_segment(tw_graph_t *graph, int segment);
+
 /** The end of the graph, or one end of several: x in the plain layout, and its gradient.
  * @param [out] value_p     [n][c][h][w], valid after the forward pass
  * @param [out] gradient_p  the same shape, to be filled before each backward pass, which may change

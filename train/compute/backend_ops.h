@@ -120,6 +120,13 @@ typedef struct tw_gradient_slot {
     int    users;
 } tw_gradient_slot_t;
 
+/* Memory for a value of each of several segments: see tw_graph_segment(). */
+typedef struct tw_value_slot {
+    float *data;
+    size_t bytes;
+    int    segment; /* the last that has a value there */
+} tw_value_slot_t;
+
 struct tw_tensor {
     tw_graph_t  *graph;
     tw_tensor_t *next; /* of the graph's */
@@ -180,6 +187,9 @@ struct tw_graph {
     tw_op_t            *first, *last;
     tw_gradient_slot_t *slot;
     size_t              slots;
+    int                 segment; /* of the next values; -1: of none */
+    tw_value_slot_t    *value_slot;
+    size_t              value_slots;
     int          planned, trained; /* gradients have memory; some operation has parameters' */
     tw_problem_t failure;          /* the first, kept for tw_graph_check() */
 };

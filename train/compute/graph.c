@@ -19,6 +19,7 @@ int tw_graph_create(tw_backend_t *backend, size_t n, tw_graph_t **graph_p, tw_pr
     }
     graph->backend = backend;
     graph->n       = n;
+    graph->segment = -1;
     *graph_p       = graph;
     return 0;
 }
@@ -48,8 +49,48 @@ void tw_graph_destroy(tw_graph_t *graph)
     for (size_t i = 0; i < graph->slots; i++) {
         tw_backend_release(graph->backend, graph->slot[i].data);
     }
+    for (size_t i = 0; i < graph->value_slots; i++) {
+        tw_backend_release(graph->backend, graph->value_slot[i].data);
+    }
+    free(graph->value_slot);
     free(graph->slot);
     free(graph);
+}
+
+void tw_graph_segment(tw_graph_t *graph, int segment)
+{
+    graph->segment = segment;
+}
+
+/* The smallest memory of other segments that is large enough, or more. */
+static float *share_value(tw_graph_t *graph, size_t bytes, tw_problem_t *problem)
+{
+    tw_value_slot_t *best = NULL, *list;
+    void            *p;
+
+    for (size_t i = 0; i < graph->value_slots; i++) {
+        tw_value_slot_t *slot = &graph->value_slot[i];
+
+        if (slot->segment != graph->segment && slot->bytes >= bytes &&
+            (best == NULL || slot->bytes < best->bytes)) {
+            best = slot;
+        }
+    }
+    if (best == NULL) {
+        list = realloc(graph->value_slot, (graph->value_slots + 1) * sizeof(*list));
+        if (list == NULL) {
+            (void)tw_problem_set(problem, "no memory for a tensor");
+            return NULL;
+        }
+        graph->value_slot = list;
+        if (tw_backend_allocate(graph->backend, bytes, &p, problem) != 0) {
+            return NULL;
+        }
+        best  = &graph->value_slot[graph->value_slots++];
+        *best = (tw_value_slot_t){.data = p, .bytes = bytes};
+    }
+    best->segment = graph->segment;
+    return best->data;
 }
 
 tw_tensor_t *tw_tensor_create(tw_graph_t *graph, tw_shape_t shape, tw_layout_t layout,
@@ -71,7 +112,12 @@ tw_tensor_t *tw_tensor_create(tw_graph_t *graph, tw_shape_t shape, tw_layout_t l
         return NULL;
     }
     t->value = shared;
-    if (shared == NULL) {
+    if (shared == NULL && graph->segment >= 0) {
+        t->value = share_value(graph, t->count * sizeof(float), problem);
+        if (t->value == NULL) {
+            return NULL;
+        }
+    } else if (shared == NULL) {
         if (tw_backend_allocate(graph->backend, t->count * sizeof(float), &p, problem) != 0) {
             return NULL;
         }

@@ -98,6 +98,11 @@ void tw_trunk_set_hooks(tw_trunk_t *t, const tw_trunk_hooks_t *hooks)
     t->hooks = hooks != NULL ? *hooks : (tw_trunk_hooks_t){.user = NULL};
 }
 
+void tw_trunk_set_recompute(tw_trunk_t *t, int recompute)
+{
+    t->recompute = recompute;
+}
+
 size_t tw_trunk_features(const tw_trunk_t *t)
 {
     return t->features;
@@ -163,7 +168,8 @@ static tw_trunk_graph_t *make_graph(tw_trunk_t *t, size_t n, tw_problem_t *probl
     }
     tw_trunk_graph_destroy(g);
     t->made++;
-    return tw_trunk_graph_create(g, &t->plan, t->net, t->backend, t->params, n, 0, problem) == 0
+    return tw_trunk_graph_create(g, &t->plan, t->net, t->backend, t->params, n, 0, t->recompute,
+                                 problem) == 0
                ? g
                : NULL;
 }

@@ -72,6 +72,11 @@ void tw_trunk_destroy(tw_trunk_t *trunk);
 /** Set other hooks from the next pass on (other statistics after a switch); NULL: none. */
 void tw_trunk_set_hooks(tw_trunk_t *trunk, const tw_trunk_hooks_t *hooks);
 
+/** Before the first tw_trunk_input(): keep only outputs that later segments of layers read
+ * (trunk_plan.h), and compute the others again in the backward pass, to the same bits. Without
+ * hooks but `between`. */
+void tw_trunk_set_recompute(tw_trunk_t *trunk, int recompute);
+
 /** Number of features of an example: c * h * w of the first dense layer's input. */
 size_t tw_trunk_features(const tw_trunk_t *trunk);
 

@@ -68,7 +68,7 @@ const char *tw_trunk_first_nonfinite(tw_trunk_t *t, const tw_trunk_pass_t *pass)
         return "input";
     }
     if (g == NULL || tw_trunk_graph_create(&copy, &t->plan, t->net, t->backend, t->params, pass->n,
-                                           1, &problem) != 0) {
+                                           1, 0, &problem) != 0) {
         return NULL;
     }
     name = tw_backend_copy(t->backend, copy.input, g->input, size * sizeof(float), &problem) == 0

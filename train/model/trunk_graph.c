@@ -43,7 +43,7 @@ static int add_layer(tw_trunk_graph_t *g, const tw_network_t *net, const tw_para
 }
 
 static int build(tw_trunk_graph_t *g, const tw_trunk_plan_t *plan, const tw_network_t *net,
-                 tw_backend_t *backend, const tw_params_t *params, int values,
+                 tw_backend_t *backend, const tw_params_t *params, int values, int recompute,
                  tw_problem_t *problem)
 {
     tw_tensor_t *image;
@@ -56,19 +56,21 @@ static int build(tw_trunk_graph_t *g, const tw_trunk_plan_t *plan, const tw_netw
     for (size_t i = 0; i < plan->layers; i++) {
         const size_t l = plan->order[i];
 
+        tw_graph_segment(g->graph, recompute && !plan->kept[l] ? plan->segment[l] : -1);
         if (add_layer(g, net, params, image, l, problem) != 0 ||
             (values && tw_graph_output(g->graph, g->tensor[l], &g->value[l], &gradient,
                                        &g->value_op[l], problem) != 0)) {
             return -1;
         }
     }
+    tw_graph_segment(g->graph, -1);
     return tw_graph_output(g->graph, tensor_of(g, image, plan->output), &g->features, &g->gradient,
                            &g->out_op, problem);
 }
 
 int tw_trunk_graph_create(tw_trunk_graph_t *g, const tw_trunk_plan_t *plan, const tw_network_t *net,
                           tw_backend_t *backend, const tw_params_t *params, size_t n, int values,
-                          tw_problem_t *problem)
+                          int recompute, tw_problem_t *problem)
 {
     int status = 0;
 
@@ -80,7 +82,7 @@ int tw_trunk_graph_create(tw_trunk_graph_t *g, const tw_trunk_plan_t *plan, cons
     if (g->tensor == NULL || g->op == NULL || g->value == NULL || g->value_op == NULL) {
         status = tw_problem_set(problem, "no memory for the layers of %s", net->name);
     } else {
-        status = build(g, plan, net, backend, params, values, problem);
+        status = build(g, plan, net, backend, params, values, recompute, problem);
     }
     if (status != 0) {
         tw_trunk_graph_destroy(g);

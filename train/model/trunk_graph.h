@@ -29,10 +29,11 @@ typedef struct tw_trunk_graph {
 /** Build the plan's layers for n >= 1 examples.
  * @param values  keep every layer's output in the plain layout too: g->value[l] after
  *                tw_op_forward(g->value_op[l])
+ * @param recompute  outputs that only their own segment reads share memory with those of others
  * @return 0, or -1 with the problem written and nothing to destroy. */
 int tw_trunk_graph_create(tw_trunk_graph_t *g, const tw_trunk_plan_t *plan, const tw_network_t *net,
                           tw_backend_t *backend, const tw_params_t *params, size_t n, int values,
-                          tw_problem_t *problem);
+                          int recompute, tw_problem_t *problem);
 
 /** Release it; a zeroed one is allowed. */
 void tw_trunk_graph_destroy(tw_trunk_graph_t *g);

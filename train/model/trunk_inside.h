@@ -22,6 +22,7 @@ struct tw_trunk {
     tw_params_t        *params;
     tw_trunk_hooks_t    hooks;
     tw_trunk_plan_t     plan;
+    int                 recompute;
     size_t              features;
     size_t              elements; /* of the trunk's parameters          */
     tw_trunk_graph_t    graph[TW_TRUNK_GRAPHS];

@@ -222,12 +222,28 @@ static int clear_gradients(tw_trunk_t *t, tw_problem_t *problem)
     return 0;
 }
 
+/* Compute what a segment did not keep, from what was kept before it; batch statistics are those of
+ * the forward pass. */
+static void run_again(tw_trunk_t *t, int segment, const tw_op_pass_t *pass, tw_trunk_graph_t *g)
+{
+    for (size_t i = 0; i < t->plan.layers; i++) {
+        const size_t l = t->plan.order[i];
+
+        if (t->plan.segment[l] == segment && !t->plan.kept[l]) {
+            tw_op_forward(g->op[l], pass);
+            between(t, l);
+        }
+    }
+}
+
 int tw_trunk_backward(tw_trunk_t *t, const tw_trunk_pass_t *pass, const float *gfeatures,
                       tw_problem_t *problem)
 {
-    tw_trunk_graph_t *g = pass->n > 0 ? tw_trunk_find_graph(t, pass->n) : NULL;
-    unsigned char     final[TW_NETWORK_LAYERS_MAX] = {0};
-    size_t            left                         = t->plan.layers;
+    tw_trunk_graph_t  *g       = pass->n > 0 ? tw_trunk_find_graph(t, pass->n) : NULL;
+    const tw_op_pass_t how     = tw_trunk_op_pass(pass);
+    int                segment = t->plan.segments - 1;
+    unsigned char      final[TW_NETWORK_LAYERS_MAX] = {0};
+    size_t             left                         = t->plan.layers;
 
     if (t->elements == 0) {
         return 0;
@@ -238,6 +254,10 @@ int tw_trunk_backward(tw_trunk_t *t, const tw_trunk_pass_t *pass, const float *g
     for (size_t i = t->plan.steps; i-- > 0;) {
         const tw_trunk_step_t *step = &t->plan.step[i];
 
+        if (t->recompute && g != NULL && t->plan.segment[t->plan.order[step->first]] != segment) {
+            segment = t->plan.segment[t->plan.order[step->first]];
+            run_again(t, segment, &how, g);
+        }
         if (step->norms && merge_sums(t, step, g, problem) != 0) {
             return -1;
         }

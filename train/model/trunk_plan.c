@@ -129,6 +129,72 @@ static int order_layers(tw_trunk_plan_t *plan, const tw_network_t *net, size_t *
     return 0;
 }
 
+/* Outputs of the steps up to i that later ones read. */
+static size_t read_behind(const tw_trunk_plan_t *plan, const tw_network_t *net,
+                          const size_t *step_of, size_t i)
+{
+    unsigned char read[TW_NETWORK_LAYERS_MAX] = {0};
+    size_t        count                       = 0;
+
+    for (size_t l = 0; l < plan->layers; l++) {
+        for (size_t k = 0; k < TW_LAYER_INPUTS && step_of[l] > i; k++) {
+            const int from = net->layer[l].input[k];
+
+            if (from >= 0 && step_of[from] <= i && !read[from]) {
+                read[from] = 1;
+                count++;
+            }
+        }
+    }
+    return count;
+}
+
+/* Segments of steps; step_of: [layers] is written. */
+static void cut_segments(tw_trunk_plan_t *plan, const tw_network_t *net, size_t *step_of)
+{
+    size_t all = 0, passed = 0, wanted = 1;
+
+    for (size_t i = 0; i < plan->steps; i++) {
+        for (size_t k = 0; k < plan->step[i].count; k++) {
+            const size_t l = plan->order[plan->step[i].first + k];
+
+            step_of[l] = i;
+            all += tw_shape_size(net->layer[l].out);
+        }
+    }
+    while (wanted * wanted < plan->steps) {
+        wanted++;
+    }
+    for (size_t i = 0; i < plan->steps; i++) {
+        for (size_t k = 0; k < plan->step[i].count; k++) {
+            const size_t l = plan->order[plan->step[i].first + k];
+
+            plan->segment[l] = plan->segments;
+            passed += tw_shape_size(net->layer[l].out);
+        }
+        if (passed * wanted >= all && i + 1 < plan->steps &&
+            read_behind(plan, net, step_of, i) == 1) {
+            plan->segments++;
+            passed = 0;
+        }
+    }
+    plan->segments++;
+}
+
+static void find_kept(tw_trunk_plan_t *plan, const tw_network_t *net)
+{
+    for (size_t l = 0; l < plan->layers; l++) {
+        for (size_t i = 0; i < TW_LAYER_INPUTS; i++) {
+            const int from = net->layer[l].input[i];
+
+            if (from >= 0 && plan->segment[from] != plan->segment[l]) {
+                plan->kept[from] = 1;
+            }
+        }
+        plan->kept[l] |= (int)l == plan->output;
+    }
+}
+
 int tw_trunk_plan_create(tw_trunk_plan_t *plan, const tw_network_t *net, tw_problem_t *problem)
 {
     const size_t   n       = net->first_dense;
@@ -140,12 +206,16 @@ int tw_trunk_plan_create(tw_trunk_plan_t *plan, const tw_network_t *net, tw_prob
     plan->order    = calloc(n + 1, sizeof(plan->order[0]));
     plan->step     = calloc(n + 1, sizeof(plan->step[0]));
     plan->backward = calloc(n + 1, 1);
+    plan->segment  = calloc(n + 1, sizeof(plan->segment[0]));
+    plan->kept     = calloc(n + 1, 1);
     if (readers == NULL || placed == NULL || plan->order == NULL || plan->step == NULL ||
-        plan->backward == NULL) {
+        plan->backward == NULL || plan->segment == NULL || plan->kept == NULL) {
         tw_problem_set(problem, "no memory for the plan of %zu layers", n);
     } else {
         status = order_layers(plan, net, readers, placed, problem);
         find_backward(plan, net);
+        cut_segments(plan, net, readers);
+        find_kept(plan, net);
     }
     free(readers);
     free(placed);
@@ -160,5 +230,7 @@ void tw_trunk_plan_destroy(tw_trunk_plan_t *plan)
     free(plan->order);
     free(plan->step);
     free(plan->backward);
+    free(plan->segment);
+    free(plan->kept);
     memset(plan, 0, sizeof(*plan));
 }

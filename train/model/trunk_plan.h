@@ -6,6 +6,11 @@
  * placed by descending index; normalisations are placed only when nothing else is free, all of them
  * as one step. Backward runs the steps in the order of placement, forward in reverse. The plan
  * depends only on the network.
+ *
+ * For recomputation of outputs in the backward pass (Chen et al. 2016, "Training Deep Nets with
+ * Sublinear Memory Cost"; S3 names it as related work), the steps form about as many segments as
+ * the root of their number, with outputs of about equal size, that end where one output is read
+ * behind them.
  */
 #ifndef TW_MODEL_TRUNK_PLAN_H
 #define TW_MODEL_TRUNK_PLAN_H
@@ -27,8 +32,11 @@ typedef struct tw_trunk_plan {
     int              output; /* layer that outputs the features; -1: image   */
     size_t          *order;  /* [layers], forward                            */
     size_t           steps;
-    tw_trunk_step_t *step;       /* forward                                          */
-    unsigned char   *backward;   /* [layers] the layer or one before it has parameters */
+    tw_trunk_step_t *step;     /* forward                                          */
+    unsigned char   *backward; /* [layers] the layer or one before it has parameters */
+    int             *segment;  /* [layers] for recomputation, from 0 on            */
+    unsigned char   *kept;     /* [layers] another segment reads the output        */
+    int              segments;
     size_t           exchanges;  /* steps of normalisations                          */
     size_t           norms_most; /* normalisations in the largest of them            */
 } tw_trunk_plan_t;
