@@ -14,7 +14,7 @@
 
 enum { LAYERS_MAX = 16 };
 
-static void set_layer(tw_network_t *net, char letter, double number)
+static void set_layer(tw_network_t *net, char letter, double number, size_t groups)
 {
     tw_network_layer_t *layer = &net->layer[net->layers];
 
@@ -24,7 +24,7 @@ static void set_layer(tw_network_t *net, char letter, double number)
     for (size_t i = 1; i < TW_LAYER_INPUTS; i++) {
         layer->input[i] = -2;
     }
-    layer->groups = 1;
+    layer->groups = groups;
     layer->w_rate = layer->b_rate = 1.0f;
     net->layers++;
     if (letter == 'd') {
@@ -51,8 +51,9 @@ void dense_net_make(tw_network_t *net, tw_shape_t input, tw_loss_t loss, const c
     for (const char *at = layers; *at != '\0' && net->layers < LAYERS_MAX;) {
         char        *end;
         const double number = strtod(at + 1, &end);
+        const size_t groups = *end == '/' ? strtoul(end + 1, &end, 10) : 1;
 
-        set_layer(net, *at, number);
+        set_layer(net, *at, number, groups);
         at = *end == ' ' ? end + 1 : end;
     }
 }

@@ -21,6 +21,9 @@ static const char *const texts[] = {
     "r70 l5",
     "d0.2 r37 d0.5 S23 d0.5 l19 d0.3 d0.1 l5",
     "s3 R11 d0.5 L2",
+    /* groups: of the input, as many as two, three, four or seven ranks can divide, and not */
+    "r30/5 d0.5 S24/6 l28/4 d0.1 R84/28 l28/7",
+    "d0.3 r4/2 L2/2",
 };
 
 static void equals_one_rank(void)
@@ -28,12 +31,12 @@ static void equals_one_rank(void)
     static const size_t counts[] = {1, 8, 50, 0};
     const tw_head_how_t how      = split_how();
 
-    for (size_t k = 0; k < 32; k++) {
-        const char *text = texts[k % 4];
+    for (size_t k = 0; k < 48; k++) {
+        const char *text = texts[k % 6];
         split_t     f;
 
-        t_note("'%s', %s, %zu examples", text, k & 4 ? "logistic" : "softmax", counts[k / 8]);
-        split_make(&f, text, k & 4 ? TW_LOSS_LOGISTIC : TW_LOSS_SOFTMAX, counts[k / 8], &how);
+        t_note("'%s', %s, %zu examples", text, k / 6 % 2 ? "logistic" : "softmax", counts[k / 12]);
+        split_make(&f, text, k / 6 % 2 ? TW_LOSS_LOGISTIC : TW_LOSS_SOFTMAX, counts[k / 12], &how);
         split_run(&f, &f.whole, 1);
         split_run(&f, &f.split, 1);
         split_compare_gradients(&f);
@@ -235,6 +238,21 @@ static void calls_are_few(void)
         T_CHECK(calls == layers + (k ? 0 : one), "%d exchanges in evaluation", (int)calls);
         split_free(&f);
     }
+}
+
+/* Where the ranks divide a layer's groups, its inputs are not gathered and their gradients not
+ * added: of 12 and 28 groups one of the two or both. */
+static void groups_stay_on_their_rank(void)
+{
+    const tw_head_how_t how   = split_how();
+    const uint64_t      moved = t_size == 1 ? 0 : (12 % t_size != 0) + (28 % t_size != 0);
+    split_t             f;
+    uint64_t            calls;
+
+    split_make(&f, "r24 S84/12 r84/28 l5", TW_LOSS_LOGISTIC, 6, &how);
+    calls = calls_of(&f, 0);
+    T_CHECK(calls == 2 * (moved + (t_size > 1)), "%d exchanges", (int)calls);
+    split_free(&f);
 }
 
 /* All classes have the same weights: nothing is greater than the label's output only if all ranks
@@ -527,6 +545,7 @@ int main(int argc, char **argv)
         {"five_answers_are_counted", five_answers_are_counted, 1},
         {"views_are_averaged", views_are_averaged, 1},
         {"calls_are_few", calls_are_few, 1},
+        {"groups_stay_on_their_rank", groups_stay_on_their_rank, 1},
         {"all_ranks_hold_the_same", all_ranks_hold_the_same, 1},
         {"codecs_are_used", codecs_are_used, 1},
         {"others_may_travel", others_may_travel, 1},

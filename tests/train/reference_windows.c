@@ -114,31 +114,39 @@ void ref_conv_back(const tw_network_layer_t *layer, size_t n, const double *x, c
     conv_all(layer, n, &walk);
 }
 
+/* Of pair k of an output and one of its group's inputs, the input. */
+static size_t dense_input(const tw_network_layer_t *l, size_t fan, size_t k)
+{
+    const size_t units = l->out.c, unit = k / fan % units;
+
+    return k / fan / units * tw_shape_size(l->in) + unit / (units / l->groups) * fan + k % fan;
+}
+
 void ref_dense(const tw_network_layer_t *layer, size_t n, const double *x, const double *w,
                const double *b, double *y)
 {
-    const size_t in = tw_shape_size(layer->in), units = layer->out.c;
+    const size_t fan = tw_shape_size(layer->in) / layer->groups, units = layer->out.c;
 
     set_bias(layer, n, b, y);
-    for (size_t k = 0; k < n * units * in; k++) {
-        y[k / in] += x[k / in / units * in + k % in] * w[k % (units * in)];
+    for (size_t k = 0; k < n * units * fan; k++) {
+        y[k / fan] += x[dense_input(layer, fan, k)] * w[k % (units * fan)];
     }
 }
 
 void ref_dense_back(const tw_network_layer_t *layer, size_t n, const double *x, const double *w,
                     const double *dy, double *dx, double *dw, double *db)
 {
-    const size_t in = tw_shape_size(layer->in), units = layer->out.c;
+    const size_t fan = tw_shape_size(layer->in) / layer->groups, units = layer->out.c;
 
     add_bias_back(layer, n, dy, db);
-    for (size_t k = 0; k < n * units * in; k++) {
-        const size_t from = k / in / units * in + k % in, weight = k % (units * in);
+    for (size_t k = 0; k < n * units * fan; k++) {
+        const size_t from = dense_input(layer, fan, k), weight = k % (units * fan);
 
         if (dx != NULL) {
-            dx[from] += dy[k / in] * w[weight];
+            dx[from] += dy[k / fan] * w[weight];
         }
         if (dw != NULL) {
-            dw[weight] += dy[k / in] * x[from];
+            dw[weight] += dy[k / fan] * x[from];
         }
     }
 }

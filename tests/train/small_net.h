@@ -63,7 +63,8 @@ static const char branches_net_text[] =
     "input = { channels = 3; height = 9; width = 8; mean = 0.0; scale = 1.0; };\n"
     "training = { rate = 0.05; momentum = 0.9; decay = 0.01; batch = 12; epochs = 1; };\n"
     "defaults = { conv = { kernel = 1; init = \"he\"; bias_init = \"gaussian:0.2\"; };\n"
-    "             norm = { bias_init = \"gaussian:0.3\"; }; };\n"
+    "             norm = { bias_init = \"gaussian:0.3\"; };\n"
+    "             dense = { bias_init = \"gaussian:0.2\"; }; };\n"
     "layers = (\n"
     " { type = \"conv\"; name = \"stem\"; channels = 6; kernel = 3; pad = 1; activation = "
     "\"relu\"; "
@@ -87,7 +88,8 @@ static const char branches_net_text[] =
     "pad = 1; },\n"
     " { type = \"concat\"; name = \"join2\"; with = \"d\"; },\n"
     " { type = \"pool\"; name = \"mean\"; pooling = \"average\"; global = true; },\n"
-    " { type = \"dense\"; name = \"fc1\"; units = 8; activation = \"relu\"; },\n"
+    " { type = \"dense\"; name = \"fc1\"; units = 8; groups = 2; activation = \"relu\"; },\n"
+    " { type = \"dense\"; name = \"fc2\"; units = 12; groups = 4; activation = \"relu\"; },\n"
     " { type = \"dense\"; name = \"fc\"; }\n"
     ");\n";
 

@@ -20,6 +20,7 @@ static const char *const texts[] = {
     "r70 l5",
     "d0.2 r37 d0.5 S23 d0.5 l19 d0.3 d0.1 l5",
     "d0.1 d0.2 s33 r20 d0.25 L9 R8 d0.5 s7 L40",
+    "d0.2 r36/6 d0.5 S24/4 l120/2 d0.3 R66 l6/3",
 };
 static const size_t counts[] = {1, 3, 16, 48, 61};
 
@@ -447,7 +448,7 @@ int main(void)
     TCase *tcase;
 
     tcase = test_case_within(suite, "heads", 240.0);
-    tcase_add_loop_test(tcase, heads_match_the_reference, 0, 60);
+    tcase_add_loop_test(tcase, heads_match_the_reference, 0, 75);
     tcase_add_test(tcase, views_are_averaged);
     tcase_add_loop_test(tcase, gradients_are_differences, 0, 4);
     tcase_add_test(tcase, the_hook_is_called);

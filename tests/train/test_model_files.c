@@ -127,6 +127,11 @@ static const struct {
     {HEAD "layers = (\n{ type = \"conv\"; channels = 3; kernel = 3; },\n{ type = \"add\";\n"
           "with = \"image\"; }," FC ");",
      5, "'image' of 1x8x8 cannot be added to 3x6x6", ""},
+    {HEAD "layers = (\n{ type = \"dense\"; units = 9; groups = 3; },\n" FC ");", 4,
+     "layer 'dense1': groups 3: accepted are divisors of its 9 units and of the 64 numbers of its "
+     "input",
+     ""},
+    {HEAD "layers = (\n{ type = \"dense\"; groups = 4; });", 4, "divisors of its 10 units", ""},
     {HEAD "layers = (\n{ type = \"conv\"; channels = 4; kernel = 3; groups = 2; }," FC ");", 4,
      "layer 'conv1': groups 2: accepted are divisors of its 4 channels and of the 1 of its input",
      ""},

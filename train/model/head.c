@@ -87,7 +87,14 @@ static int take_work(tw_head_t *head)
     if (take_layers(head, rows, &units, &all) != 0) {
         return -1;
     }
-    head->x           = head->drops > 0 ? head_take(head, n, head->features, sizeof(float)) : NULL;
+    head->x = head->drops > 0 ? head_take(head, n, head->features, sizeof(float)) : NULL;
+    if (head->layer[0].groups > 1) {
+        head->grouped          = head_take(head, n, head->features, sizeof(float));
+        head->grouped_gradient = head_take(head, n, head->features, sizeof(float));
+        if (head->grouped == NULL || head->grouped_gradient == NULL) {
+            return -1;
+        }
+    }
     head->gradient[0] = head_take(head, units, n, sizeof(float));
     head->gradient[1] = head_take(head, units, n, sizeof(float));
     head->sum         = head->comm != NULL ? head_take(head, all, n, sizeof(float)) : NULL;
@@ -117,6 +124,8 @@ void tw_head_destroy(tw_head_t *head)
     }
     release_layers(head);
     tw_backend_release(head->backend, head->x);
+    tw_backend_release(head->backend, head->grouped);
+    tw_backend_release(head->backend, head->grouped_gradient);
     tw_backend_release(head->backend, head->gradient[0]);
     tw_backend_release(head->backend, head->gradient[1]);
     tw_backend_release(head->backend, head->sum);
@@ -168,7 +177,7 @@ static int find_tensors(tw_head_t *head, const tw_params_t *params, size_t index
 
     units =
         tw_params_share(layer->units_all, head->ranks > 1 ? params->rank : 0, head->ranks, &first);
-    if (w == NULL || w->units_all != layer->units_all || w->per_unit != layer->in ||
+    if (w == NULL || w->units_all != layer->units_all || w->per_unit != layer->fan ||
         w->units != units || w->units_first != first || (b == NULL) != !layer->dense->bias) {
         return tw_problem_set(problem,
                               "layer %s: its tensors are not those of a layer of %zu units on rank "
@@ -198,6 +207,8 @@ static int add_dense(tw_head_t *head, const tw_params_t *params, size_t index,
     layer->drop      = dense + 1;
     layer->in        = tw_shape_size(dense->in);
     layer->units_all = dense->out.c;
+    layer->groups    = dense->groups;
+    layer->fan       = layer->in / layer->groups;
     if (layer->in > INT_MAX || layer->units_all > INT_MAX) {
         return tw_problem_set(problem,
                               "layer %s: %zu inputs and %zu units; at most %d are possible",

@@ -5,12 +5,13 @@
  * Of every dense layer a rank holds the units of its tensors in tw_params_t (the first ranks get
  * the remainder; a rank may have none). All ranks get the same examples and run the same passes.
  * Inside, activations are [unit][example], so a rank's part of a layer is contiguous:
- *   forward   each layer's outputs are gathered before the next layer (codec act);
+ *   forward   each layer's outputs are gathered before the next layer (codec act), but not where
+ *             that has groups and the number of ranks divides theirs: then no rank needs another's;
  *   loss      softmax: one exchange of each rank's largest output and sum of exponentials, two
  *             floats per example; logistic: none;
  *   backward  the gradients by a layer's inputs, to which every rank contributes a summand, are
  *             reduce-scattered to the ranks that own these units (codec back), while the gradients
- *             of the layer's weights are computed.
+ *             of the layer's weights are computed; with such groups they stay where they are.
  * The gradient by the head's input remains this rank's summand.
  */
 #ifndef TW_MODEL_HEAD_H

@@ -71,11 +71,32 @@ static int wait(tw_head_t *head, tw_request_t **request, int64_t span, const cha
     return head_exchange_check(head, what, status, problem);
 }
 
+/* The next layer's groups are divided as the ranks are, so that each rank's units take what the
+ * rank's own units of this layer give. */
+static int stays(const tw_head_t *head, const tw_head_layer_t *layer)
+{
+    return layer[1].groups % (size_t)head->ranks == 0;
+}
+
+/* Of n examples; another rank may not see a failure. */
+static int keep(const tw_head_t *head, const tw_head_layer_t *layer, size_t n, float *to,
+                const float *from, tw_problem_t *problem)
+{
+    const int status =
+        tw_backend_copy(head->backend, to, from, layer->units * n * sizeof(float), problem);
+
+    problem->fatal |= status != 0;
+    return status;
+}
+
 int tw_head_gather(tw_head_t *head, const tw_head_layer_t *layer, size_t n, tw_problem_t *problem)
 {
     const tw_how_t how  = how_of(head, head->how.act);
     const char    *what = "gathering the activations";
 
+    if (stays(head, layer)) {
+        return keep(head, layer, n, layer->all + layer->first * n, layer->y, problem);
+    }
     set_counts(head, layer, n);
     head_exchange_begin(head, &head->moving_span, "gather activations", layer);
     if (started(head, what,
@@ -92,6 +113,9 @@ int tw_head_scatter(tw_head_t *head, const tw_head_layer_t *layer, size_t n, con
 {
     const tw_how_t how = how_of(head, head->how.back);
 
+    if (stays(head, layer)) {
+        return keep(head, layer, n, own, sum + layer->first * n, problem);
+    }
     set_counts(head, layer, n);
     head_exchange_begin(head, &head->moving_span, "add gradients", layer);
     return started(
@@ -100,9 +124,11 @@ int tw_head_scatter(tw_head_t *head, const tw_head_layer_t *layer, size_t n, con
         problem);
 }
 
-int tw_head_scatter_wait(tw_head_t *head, tw_problem_t *problem)
+int tw_head_scatter_wait(tw_head_t *head, const tw_head_layer_t *layer, tw_problem_t *problem)
 {
-    return wait(head, &head->moving, head->moving_span, "adding the gradients", problem);
+    return stays(head, layer)
+               ? 0
+               : wait(head, &head->moving, head->moving_span, "adding the gradients", problem);
 }
 
 int tw_head_share(tw_head_t *head, tw_problem_t *problem)

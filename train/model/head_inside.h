@@ -8,11 +8,14 @@
 #include "train/model/head.h"
 #include "train/model/params.h"
 
-/* A dense layer and the dropouts after it. Activations are [unit][example]. */
+/* A dense layer and the dropouts after it. Activations are [unit][example]. With groups, unit u has
+ * weights for the inputs of its group alone, fan of them; inputs as rows of examples then lie group
+ * by group: [group][n][fan]. */
 typedef struct tw_head_layer {
     const tw_network_layer_t *dense, *drop; /* drop[0 .. drops - 1] */
     size_t                    drops;
     size_t                    in, units_all;
+    size_t                    groups, fan;     /* fan: in / groups */
     size_t                    first, units;    /* of this rank */
     float                    *w, *b, *gw, *gb; /* b, gb NULL: no bias */
     const size_t             *shares;          /* [ranks] units of each rank */
@@ -37,7 +40,8 @@ struct tw_head {
     size_t                   *shares; /* [layers][ranks] */
     size_t                   *counts; /* [ranks] elements of the current exchange */
     /* The following pointers except the requests are memory of the backend. */
-    float           *x;              /* [rows_max][features] after dropout; NULL: no dropout */
+    float           *x; /* [rows_max][features] after dropout; NULL: no dropout */
+    float           *grouped, *grouped_gradient; /* as much, group by group; NULL: one group */
     float           *gradient[2];    /* by this rank's outputs of a layer, and of the one below */
     float           *sum, *sum_rows; /* this rank's summand of the gradient by a layer's inputs */
     float           *all;            /* all ranks' data for the loss: [ranks][loss.shared] */
@@ -54,14 +58,15 @@ struct tw_head {
 
 /* ---- head_exchange.c: all return 0, or -1 with the problem written -------------------------- */
 
-/** Gather all ranks' outputs of a layer. */
+/** Gather all ranks' outputs of a layer, of which this rank's own are enough where the next layer's
+ * groups are divided as the ranks are: then nothing is sent, here and in tw_head_scatter(). */
 int tw_head_gather(tw_head_t *head, const tw_head_layer_t *layer, size_t n, tw_problem_t *problem);
 
 /** Sum the ranks' summands of the gradient by a layer's outputs; `own` has the sums for this rank's
  * units after tw_head_scatter_wait(). */
 int tw_head_scatter(tw_head_t *head, const tw_head_layer_t *layer, size_t n, const float *sum,
                     float *own, tw_problem_t *problem);
-int tw_head_scatter_wait(tw_head_t *head, tw_problem_t *problem);
+int tw_head_scatter_wait(tw_head_t *head, const tw_head_layer_t *layer, tw_problem_t *problem);
 
 /** Gather head->loss.mine of all ranks into head->all, valid after tw_head_share_wait(). */
 int tw_head_share(tw_head_t *head, tw_problem_t *problem);
@@ -69,6 +74,26 @@ int tw_head_share_wait(tw_head_t *head, tw_problem_t *problem);
 
 /** After a failure: complete the exchanges in flight, ignoring their errors. */
 void tw_head_abandon(tw_head_t *head);
+
+/* ---- head_product.c ------------------------------------------------------------------------- */
+
+/** The products of product.h with this rank's units of a layer, for its n examples: y = w x; e =
+ * this rank's summand of the gradient by all inputs; gw = or += d x. */
+void tw_head_forward(const tw_head_t *head, const tw_head_layer_t *layer, size_t n, int rows,
+                     const float *x);
+void tw_head_backward(const tw_head_t *head, const tw_head_layer_t *layer, size_t n, int rows,
+                      const float *d, float *e);
+void tw_head_gradient(const tw_head_t *head, const tw_head_layer_t *layer, size_t n, int rows,
+                      const float *d, const float *x, int add);
+
+/** A layer's inputs [in][n] as rows of examples, group by group; back: the other way. */
+void tw_head_turn(const tw_head_t *head, const tw_head_layer_t *layer, float *to, const float *from,
+                  size_t n, int back);
+
+/** The first layer's inputs x [n][in] group by group: grouped = x; back: x = grouped.
+ * @return 0, or -1 with the problem written. */
+int tw_head_regroup(const tw_head_t *head, float *grouped, float *x, size_t n, int back,
+                    tw_problem_t *problem);
 
 /* ---- head_loss.c ---------------------------------------------------------------------------- */
 

@@ -10,31 +10,6 @@
 
 #include "train/model/head_inside.h"
 
-/* Between two calls of the hook: about a millisecond's work. */
-#define TW_SLICE_WEIGHTS  ((size_t)2 << 20)
-#define TW_SLICE_PRODUCTS ((size_t)64 << 20)
-#define TW_SLICE_LEAST    ((size_t)96)
-
-/* How many of `all` rows of a matrix of weights, or columns, are worked on between two calls of
- * the hook; `across` weights each. */
-static size_t slice_of(const tw_head_t *head, size_t all, size_t across, size_t n)
-{
-    size_t weights = TW_SLICE_PRODUCTS / (n + 1);
-    size_t slice;
-
-    if (head->how.between == NULL || head->ops->queued) {
-        return all + 1;
-    }
-    weights = weights < TW_SLICE_WEIGHTS ? weights : TW_SLICE_WEIGHTS;
-    slice   = weights / (across + 1) / TW_SLICE_LEAST * TW_SLICE_LEAST;
-    return slice < TW_SLICE_LEAST ? TW_SLICE_LEAST : slice;
-}
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 static size_t number_of(const tw_head_t *head, const tw_head_layer_t *layer)
 {
     return (size_t)(layer->dense - head->network->layer);
@@ -43,13 +18,6 @@ static size_t number_of(const tw_head_t *head, const tw_head_layer_t *layer)
 static int before(const tw_head_t *head, const tw_head_layer_t *layer)
 {
     return head->how.before != NULL ? head->how.before(head->how.user, number_of(head, layer)) : 0;
-}
-
-static void between(const tw_head_t *head)
-{
-    if (head->how.between != NULL) {
-        head->how.between(head->how.user);
-    }
 }
 
 static void ready(const tw_head_t *head, const tw_head_layer_t *layer)
@@ -94,6 +62,14 @@ static void drop_inputs(const tw_head_t *head, const tw_head_pass_t *pass, float
     head->ops->drop(head->dense, to, from, pass->n, head->features, drop, head->drops);
 }
 
+/* The input of a first layer with groups, group by group. */
+static int group_inputs(const tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *problem)
+{
+    const float *x = head->drops > 0 && pass->training ? head->x : pass->x;
+
+    return tw_head_regroup(head, head->grouped, (float *)(uintptr_t)x, pass->n, 0, problem);
+}
+
 /* ---- forward -------------------------------------------------------------------------------- */
 
 static void head_pass_activate(const tw_head_t *head, const tw_head_pass_t *pass,
@@ -126,7 +102,9 @@ static const float *input_of(const tw_head_t *head, const tw_head_pass_t *pass, 
 {
     *rows_p = l == 0 || in_rows(head, pass->n);
     if (l == 0) {
-        return head->drops > 0 && pass->training ? head->x : pass->x;
+        return head->layer[0].groups > 1           ? head->grouped
+               : head->drops > 0 && pass->training ? head->x
+                                                   : pass->x;
     }
     return *rows_p ? head->layer[l - 1].rows : head->layer[l - 1].all;
 }
@@ -135,20 +113,15 @@ static int head_pass_forward(tw_head_t *head, const tw_head_pass_t *pass, size_t
                              tw_problem_t *problem)
 {
     const tw_head_layer_t *layer = &head->layer[l];
-    tw_product_size_t      size  = {.in = layer->in, .n = pass->n};
-    const float           *x     = input_of(head, pass, l, &size.rows);
-    const size_t           each  = slice_of(head, layer->units, layer->in, pass->n);
+    int                    rows;
+    const float           *x = input_of(head, pass, l, &rows);
     int64_t                span;
 
     if (before(head, layer) != 0) {
         return -1;
     }
     span = head_pass_begin(head, "forward", layer);
-    for (size_t u = 0; u < layer->units; u += each) {
-        size.units = least(each, layer->units - u);
-        head->ops->forward(head->dense, &size, layer->y + u * pass->n, layer->w + u * layer->in, x);
-        between(head);
-    }
+    tw_head_forward(head, layer, pass->n, rows, x);
     head_pass_activate(head, pass, layer);
     end(head, span, layer, 0);
     if (l + 1 == head->layers) {
@@ -158,7 +131,7 @@ static int head_pass_forward(tw_head_t *head, const tw_head_pass_t *pass, size_t
         return -1;
     }
     if (in_rows(head, pass->n)) {
-        head->ops->transpose(head->dense, layer->rows, layer->all, layer->units_all, pass->n);
+        tw_head_turn(head, layer + 1, layer->rows, layer->all, pass->n, 0);
     }
     return 0;
 }
@@ -187,14 +160,9 @@ static void deactivate(const tw_head_t *head, const tw_head_pass_t *pass,
 static void backward_inputs(const tw_head_t *head, const tw_head_layer_t *layer, size_t n, int rows,
                             const float *d, float *e)
 {
-    const tw_product_size_t size = {layer->units, layer->in, n, rows};
-    const size_t            each = slice_of(head, layer->in, layer->units, n);
-    const int64_t           span = head_pass_begin(head, "backward", layer);
+    const int64_t span = head_pass_begin(head, "backward", layer);
 
-    for (size_t i = 0; i < layer->in; i += each) {
-        head->ops->backward(head->dense, &size, e, layer->w, d, i, i + least(each, layer->in - i));
-        between(head);
-    }
+    tw_head_backward(head, layer, n, rows, d, e);
     end(head, span, layer, 1);
 }
 
@@ -208,42 +176,45 @@ static int backward_below(tw_head_t *head, const tw_head_pass_t *pass, size_t l,
 
     backward_inputs(head, layer, pass->n, rows, d, rows ? head->sum_rows : sum);
     if (rows) {
-        head->ops->transpose(head->dense, sum, head->sum_rows, pass->n, layer->in);
+        tw_head_turn(head, layer, sum, head->sum_rows, pass->n, 1);
     }
     return head->comm == NULL
                ? 0
                : tw_head_scatter(head, &head->layer[l - 1], pass->n, sum, below, problem);
 }
 
-static void backward_input(const tw_head_t *head, const tw_head_pass_t *pass, const float *d)
+static int backward_input(const tw_head_t *head, const tw_head_pass_t *pass, const float *d,
+                          tw_problem_t *problem)
 {
+    const int grouped = head->layer[0].groups > 1;
+
     if (pass->gx == NULL) {
-        return;
+        return 0;
     }
-    backward_inputs(head, &head->layer[0], pass->n, 1, d, pass->gx);
+    backward_inputs(head, &head->layer[0], pass->n, 1, d,
+                    grouped ? head->grouped_gradient : pass->gx);
+    if (grouped &&
+        tw_head_regroup(head, head->grouped_gradient, pass->gx, pass->n, 1, problem) != 0) {
+        return -1;
+    }
     if (pass->training && head->drops > 0) {
         drop_inputs(head, pass, pass->gx, pass->gx);
     }
+    return 0;
 }
 
 static void backward_weights(const tw_head_t *head, const tw_head_pass_t *pass, size_t l,
                              const float *d)
 {
     const tw_head_layer_t *layer = &head->layer[l];
-    tw_product_size_t      size  = {.in = layer->in, .n = pass->n};
-    const float           *x     = input_of(head, pass, l, &size.rows);
-    const size_t           each  = slice_of(head, layer->units, layer->in, pass->n);
-    const int64_t          span  = head_pass_begin(head, "gradient", layer);
+    int                    rows;
+    const float           *x    = input_of(head, pass, l, &rows);
+    const int64_t          span = head_pass_begin(head, "gradient", layer);
 
     if (layer->gb != NULL) {
         head->ops->sum(head->dense, layer->gb, d, layer->units, pass->n, pass->accumulate);
     }
-    for (size_t u = 0; u < layer->units; u += each) {
-        size.units = least(each, layer->units - u);
-        head->ops->gradient(head->dense, &size, layer->gw + u * layer->in, d + u * pass->n, x,
-                            pass->accumulate);
-        between(head);
-    }
+    tw_head_gradient(head, layer, pass->n, rows, d, x, pass->accumulate);
     end(head, span, layer, 1);
     ready(head, layer);
 }
@@ -259,13 +230,15 @@ static int head_pass_backward(tw_head_t *head, const tw_head_pass_t *pass, tw_pr
             return -1;
         }
         backward_weights(head, pass, l, d);
-        if (head->comm != NULL && tw_head_scatter_wait(head, problem) != 0) {
+        if (head->comm != NULL && tw_head_scatter_wait(head, &head->layer[l - 1], problem) != 0) {
             return -1;
         }
         deactivate(head, pass, &head->layer[l - 1], below);
         d = below;
     }
-    backward_input(head, pass, d);
+    if (backward_input(head, pass, d, problem) != 0) {
+        return -1;
+    }
     backward_weights(head, pass, 0, d);
     return 0;
 }
@@ -294,7 +267,7 @@ static int clear(const tw_head_t *head, tw_problem_t *problem)
         const tw_head_layer_t *layer = &head->layer[l];
         const size_t           units = layer->units * sizeof(float);
 
-        if (tw_backend_zero(head->backend, layer->gw, layer->in * units, problem) != 0 ||
+        if (tw_backend_zero(head->backend, layer->gw, layer->fan * units, problem) != 0 ||
             (layer->gb != NULL && tw_backend_zero(head->backend, layer->gb, units, problem) != 0)) {
             return -1;
         }
@@ -322,6 +295,9 @@ static int head_pass_run(tw_head_t *head, const tw_head_pass_t *pass, tw_problem
 
     if (pass->training && head->drops > 0) {
         drop_inputs(head, pass, head->x, pass->x);
+    }
+    if (head->layer[0].groups > 1 && group_inputs(head, pass, problem) != 0) {
+        return -1;
     }
     for (size_t l = 0; l < head->layers; l++) {
         if (head_pass_forward(head, pass, l, problem) != 0) {

@@ -45,7 +45,7 @@ static const tw_key_t layer_keys[] = {
     {"global", TW_KEY_FLAG, LAYER(global), 0, 0, NULL, BIT(TW_POOL), 0},
     {"ceil", TW_KEY_FLAG, LAYER(ceil), 0, 0, NULL, BIT(TW_POOL), 0},
     {"count_pad", TW_KEY_FLAG, LAYER(count_pad), 0, 0, NULL, BIT(TW_POOL), 0},
-    {"groups", TW_KEY_SIZE, LAYER(groups), 1, 65536, NULL, BIT(TW_CONV), 0},
+    {"groups", TW_KEY_SIZE, LAYER(groups), 1, 65536, NULL, WEIGHTS, 0},
     {"bias", TW_KEY_FLAG, LAYER(bias), 0, 0, NULL, WEIGHTS, 0},
     {"activation", TW_KEY_CHOICE, LAYER(activation), 0, 0, activations, FUSED | BIT(TW_ACTIVATION),
      BIT(TW_ACTIVATION)},
@@ -148,9 +148,16 @@ static int shape_same(tw_network_t *net, size_t l, tw_problem_t *problem)
 
 static int shape_dense(tw_network_t *net, size_t l, tw_problem_t *problem)
 {
-    (void)problem;
-    net->layer[l].out.h = net->layer[l].out.w = 1;
-    return 0;
+    tw_network_layer_t *layer = &net->layer[l];
+    const size_t        in    = tw_shape_size(layer->in);
+
+    layer->out.h = layer->out.w = 1;
+    return in % layer->groups == 0 && layer->out.c % layer->groups == 0
+               ? 0
+               : tw_network_wrong(net, l, problem,
+                                  "groups %zu: accepted are divisors of its %zu units and of the "
+                                  "%zu numbers of its input",
+                                  layer->groups, layer->out.c, in);
 }
 
 /* Positions of a window along one side, 0: it does not fit. */
@@ -264,7 +271,7 @@ static size_t weights_conv(const tw_network_layer_t *layer)
 
 static size_t weights_dense(const tw_network_layer_t *layer)
 {
-    return layer->out.c * tw_shape_size(layer->in);
+    return layer->out.c * (tw_shape_size(layer->in) / layer->groups);
 }
 
 static size_t per_channel(const tw_network_layer_t *layer)

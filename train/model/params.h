@@ -31,9 +31,10 @@
 #define TW_PARAMS_ALIGN 16
 
 typedef enum tw_param_role {
-    TW_WEIGHT, /* conv [out][in / groups][kh][kw]; dense [unit][input], inputs in c, h, w order */
-    TW_BIAS,   /* conv [out]; dense [unit]                                             */
-    TW_GAMMA,  /* batch normalisation [c]                                              */
+    TW_WEIGHT, /* conv [out][in / groups][kh][kw]; dense [unit][in / groups], inputs in c, h, w
+                  order */
+    TW_BIAS,   /* conv [out]; dense [unit] */
+    TW_GAMMA,  /* batch normalisation [c]  */
     TW_BETA
 } tw_param_role_t;
 
