@@ -60,9 +60,13 @@ static passes_t passes_of(const builder_t *b, const scheme_t *scheme)
     return passes;
 }
 
-static double layer_inputs(const training_layer_t *layer)
+/* What split layer l gives stays where it is: those that share the layers divide the groups of the
+ * next one. */
+static int layer_stays(const builder_t *b, size_t l)
 {
-    return layer->weights / layer->units;
+    const double groups = b->t->layer[l + 1].groups;
+
+    return groups > 0.0 && fmod(groups, b->parts) == 0.0;
 }
 
 /* Of a split layer's units, those of the rank that has most. */
@@ -114,7 +118,7 @@ static void split_pass(builder_t *b, const passes_t *passes, const divided_t *di
 
     for (size_t l = t->dense; l < t->layers; l++) {
         builder_time(b, passes->rows / b->each * units_part(b, l) * t->layer[l].forward);
-        if (l + 1 < t->layers) {
+        if (l + 1 < t->layers && !layer_stays(b, l)) {
             builder_call(b, divided->gather + l - t->dense);
         }
     }
@@ -124,7 +128,7 @@ static void split_pass(builder_t *b, const passes_t *passes, const divided_t *di
     for (size_t l = t->layers; l-- > t->dense;) {
         const double seconds = passes->rows / b->each * units_part(b, l) * t->layer[l].backward;
 
-        if (l > t->dense) {
+        if (l > t->dense && !layer_stays(b, l - 1)) {
             builder_time(b, 0.5 * seconds);
             builder_start(b, divided->add + l - 1 - t->dense);
             builder_time(b, 0.5 * seconds);
@@ -138,7 +142,7 @@ static void split_pass(builder_t *b, const passes_t *passes, const divided_t *di
 /* What a pass brings to all ranks, and takes back to the owners of the examples. */
 static void pass_exchanges(builder_t *b, passes_t *passes)
 {
-    const double values = passes->rows * layer_inputs(&b->t->layer[b->t->dense]);
+    const double values = passes->rows * training_inputs(&b->t->layer[b->t->dense]);
     const int    alone  = passes->members <= 1.0;
 
     passes->activations = builder_exchange(b, alone ? TW_OPERATION_BCAST : TW_OPERATION_ALLGATHER,

@@ -44,8 +44,9 @@ static int read_layer(parser_t *p, const config_setting_t *group, training_layer
     }
     name = config_setting_get_member(group, "name");
     copy = config_setting_get_member(group, "copy");
-    if (job_only(p, group, "name, weights, biases, units, channels, copy, forward, backward") !=
-        0) {
+    if (job_only(p, group,
+                 "name, weights, biases, units, groups, channels, copy, forward, "
+                 "backward") != 0) {
         return -1;
     }
     if (name == NULL) {
@@ -55,6 +56,7 @@ static int read_layer(parser_t *p, const config_setting_t *group, training_layer
         read_whole(p, group, "weights", &layer->weights) != 0 ||
         read_whole(p, group, "biases", &layer->biases) != 0 ||
         read_whole(p, group, "units", &layer->units) != 0 ||
+        read_whole(p, group, "groups", &layer->groups) != 0 ||
         read_whole(p, group, "channels", &layer->channels) != 0 ||
         (copy != NULL && job_word(p, copy, layer->copy) != 0) ||
         read_number(p, group, "forward", SECONDS_MOST, &layer->forward) != 0 ||
@@ -68,7 +70,10 @@ static int read_layer(parser_t *p, const config_setting_t *group, training_layer
         return job_wrong(p, group, "'%s': a dense layer has at least as many weights as units",
                          layer->name);
     }
-    return 0;
+    return layer->groups == 0.0 || (layer->units > 0.0 && fmod(layer->units, layer->groups) == 0.0)
+               ? 0
+               : job_wrong(p, config_setting_get_member(group, "groups"),
+                           "groups: accepted is a divisor of a dense layer's units");
 }
 
 static int read_layers(parser_t *p, const config_setting_t *list)
@@ -212,6 +217,9 @@ void training_write(FILE *to, const workload_t *work)
         }
         if (layer->units > 0.0) {
             fprintf(to, "units = %.0fL; ", layer->units);
+        }
+        if (layer->groups > 0.0) {
+            fprintf(to, "groups = %.0fL; ", layer->groups);
         }
         if (layer->channels > 0.0) {
             fprintf(to, "channels = %.0fL; ", layer->channels);

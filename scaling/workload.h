@@ -81,13 +81,20 @@ typedef struct item {
 typedef struct training_layer {
     char   name[WORKLOAD_NAME];
     double weights, biases; /* values */
-    double units;    /* of a dense layer; 0: it is none. inputs: weights / units                */
+    double units;    /* of a dense layer; 0: it is none. inputs: training_inputs()              */
+    double groups;   /* of its units and inputs, each connected to its own alone; 0: one        */
     size_t network;  /* for who made it: the layer's place in the network                        */
     double channels; /* whose statistics are exchanged                                       */
     char   copy[WORKLOAD_NAME]; /* the codec in which its weights travel from owners; "": fp32 */
     double forward,
         backward; /* seconds, of the examples of a rank in the measurement, all units      */
 } training_layer_t;
+
+/** Inputs of a dense layer. */
+static inline double training_inputs(const training_layer_t *layer)
+{
+    return layer->weights * (layer->groups > 1.0 ? layer->groups : 1.0) / layer->units;
+}
 
 typedef struct training {
     double

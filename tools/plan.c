@@ -60,7 +60,7 @@ static double sent_share(const plan_t *plan)
  * of all examples and their gradients. */
 static void layer_row(const plan_t *plan, const training_layer_t *layer, report_t *report)
 {
-    const double inputs = layer->weights / layer->units, ranks = plan->ranks;
+    const double inputs = training_inputs(layer), ranks = plan->ranks;
     const double compute = 2.0 * layer->weights / ranks / plan->machine.flops;
     const double send    = sizeof(float) * inputs / link_rate(plan);
     const double both    = 2.0 * sent_share(plan) * sizeof(float);

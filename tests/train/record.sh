@@ -42,12 +42,20 @@ all_layers() {
     done
 }
 
+# Groups of the first dense layer; of the second, which two ranks divide; of the third, which they do not.
+cat >"$scratch/grouped.cfg" <<'END'
+input = { channels = 1; height = 28; width = 28; }; classes = 10;
+layers = ( { type = "dense"; units = 96; groups = 4; activation = "relu"; },
+           { type = "dense"; units = 120; groups = 8; activation = "relu"; },
+           { type = "dense"; units = 90; groups = 3; activation = "relu"; }, { type = "dense"; } );
+END
+
 # Of two ranks, each a node of its own: codes of every bucket, once.
 bytes_are_those_sent() {
-    local how codec scheme sent
-    for how in fp32,data tree8,data bitpack:2,data fp32,c; do
-        codec=${how%,*} scheme=${how#*,}
-        THINWIRE_NODE_RANKS=1 record 2 --model lenet --data digits:train=240 --batch 24 --steps 8 --codec "$codec" --scheme "$scheme" || return 1
+    local how codec scheme model sent
+    for how in fp32,data,lenet tree8,data,lenet bitpack:2,data,lenet fp32,c,lenet fp32,c,$scratch/grouped.cfg; do
+        IFS=, read -r codec scheme model <<<"$how"
+        THINWIRE_NODE_RANKS=1 record 2 --model "$model" --data digits:train=240 --batch 24 --steps 8 --codec "$codec" --scheme "$scheme" || return 1
         sent=$("$json_query" "$scratch/r.json" bytes_sent_per_step)
         LC_ALL=C awk -v a="$(predicted "$codec" bytes 2 --scheme "$scheme")" -v b="$sent" 'BEGIN { print a, b; exit !(a > 0.998 * b && a < 1.002 * b) }' || return 1
     done

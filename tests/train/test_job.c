@@ -53,7 +53,7 @@ static void check_layer(const tw_network_t *net, const training_layer_t *layer)
                                                          tw_network_biases(net, layer->network)));
     if (of->kind == TW_DENSE) {
         ck_assert(layer->units == (double)of->out.c);
-        ck_assert(layer->weights == layer->units * (double)tw_shape_size(of->in));
+        ck_assert(training_inputs(layer) == (double)tw_shape_size(of->in));
     } else {
         ck_assert(layer->units == 0.0);
         ck_assert(of->kind != TW_NORM || layer->weights == 0.0);
