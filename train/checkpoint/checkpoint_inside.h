@@ -61,6 +61,37 @@ int tw_checkpoint_same_order(const tw_checkpoint_header_t *a, const tw_checkpoin
 
 /* ---- the tensors (checkpoint_tensors.c) ----------------------------------------------------- */
 
+/** The k-th of what the file has of tensors, values (*which_p: 0) and momentum (1) of each, in the
+ * order of layers, however they are laid out here. NULL: there are no more. */
+const tw_param_t *tw_checkpoint_tensor(const tw_training_t *t, size_t k, int *which_p);
+
+/* Whole tensors pass rank 0 in pieces of bounded size. */
+typedef struct tw_pieces {
+    float *piece; /* units of one piece: what the file has, or will have */
+    float *own;   /* and what this rank has of it                        */
+    int   *counts, *places;
+} tw_pieces_t;
+
+/** Collective: all ranks learn whether all have the memory. Free them in both cases. */
+int  tw_pieces_make(tw_pieces_t *pieces, const tw_training_t *t, tw_problem_t *problem);
+void tw_pieces_free(tw_pieces_t *pieces);
+
+/** Write or read values (which: 0) or momentum (1) of a whole tensor, or n elements that every rank
+ * has, at the position of rank 0's stream. Collective. A device's failure is in the problem, and
+ * the ranks go on together; write errors are in the stream's error flag; *bad_p, on rank 0: the
+ * file has ended, and what was read is garbage. */
+int  tw_pieces_write(tw_pieces_t *pieces, const tw_training_t *t, const tw_param_t *p, int which,
+                     FILE *stream, tw_problem_t *problem);
+void tw_pieces_read(tw_pieces_t *pieces, const tw_training_t *t, const tw_param_t *p, int which,
+                    FILE *stream, int *bad_p, tw_problem_t *problem);
+void tw_pieces_write_whole(tw_pieces_t *pieces, const tw_training_t *t, const float *array,
+                           size_t n, FILE *stream, tw_problem_t *problem);
+void tw_pieces_read_whole(tw_pieces_t *pieces, const tw_training_t *t, float *array, size_t n,
+                          FILE *stream, int *bad_p, tw_problem_t *problem);
+
+/** What one rank alone has met makes all of them stop. Collective. */
+int tw_checkpoint_agreed(const tw_training_t *t, const tw_problem_t *problem);
+
 /** A hash of the shapes of all whole tensors, in the order of the file. */
 uint64_t tw_checkpoint_shapes(const tw_training_t *t);
 

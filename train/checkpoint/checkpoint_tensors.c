@@ -42,14 +42,7 @@ static float *own_part(const tw_param_t *p, float *share, size_t a)
     return share + (from < p->units ? from * p->per_unit : 0);
 }
 
-typedef struct tw_pieces {
-    float *piece; /* units of one piece: what the file has, or will have */
-    float *own;   /* and what this rank has of it                        */
-    int   *counts, *places;
-} tw_pieces_t;
-
-/* Collective: all ranks learn whether all have the memory. */
-static int make_pieces(const tw_training_t *t, tw_pieces_t *pieces, tw_problem_t *problem)
+int tw_pieces_make(tw_pieces_t *pieces, const tw_training_t *t, tw_problem_t *problem)
 {
     size_t most = TW_PIECE;
     int    mine, all;
@@ -67,7 +60,7 @@ static int make_pieces(const tw_training_t *t, tw_pieces_t *pieces, tw_problem_t
     return all ? 0 : tw_problem_set(problem, "out of memory");
 }
 
-static void free_pieces(tw_pieces_t *pieces)
+void tw_pieces_free(tw_pieces_t *pieces)
 {
     free(pieces->piece);
     free(pieces->own);
@@ -124,9 +117,8 @@ static void read_split(const tw_training_t *t, const tw_param_t *p, float *share
     }
 }
 
-/* What every rank has. */
-static void write_whole(const tw_training_t *t, const float *array, size_t n, tw_pieces_t *pieces,
-                        FILE *stream, tw_problem_t *problem)
+void tw_pieces_write_whole(tw_pieces_t *pieces, const tw_training_t *t, const float *array,
+                           size_t n, FILE *stream, tw_problem_t *problem)
 {
     for (size_t a = 0; a < n && t->rank == 0; a += TW_PIECE) {
         const size_t count = n - a < TW_PIECE ? n - a : TW_PIECE;
@@ -136,8 +128,8 @@ static void write_whole(const tw_training_t *t, const float *array, size_t n, tw
     }
 }
 
-static void read_whole(const tw_training_t *t, float *array, size_t n, tw_pieces_t *pieces,
-                       FILE *stream, int *bad_p, tw_problem_t *problem)
+void tw_pieces_read_whole(tw_pieces_t *pieces, const tw_training_t *t, float *array, size_t n,
+                          FILE *stream, int *bad_p, tw_problem_t *problem)
 {
     for (size_t a = 0; a < n; a += TW_PIECE) {
         const size_t count = n - a < TW_PIECE ? n - a : TW_PIECE;
@@ -149,9 +141,7 @@ static void read_whole(const tw_training_t *t, float *array, size_t n, tw_pieces
 
 /* ---- all of them ---------------------------------------------------------------------------- */
 
-/* The k-th of what the file has of tensors, values (which: 0) and momentum (1) of each, in the
- * order of layers, however they are laid out here. NULL: there are no more. */
-static const tw_param_t *tensor_of_file(const tw_training_t *t, size_t k, int *which_p)
+const tw_param_t *tw_checkpoint_tensor(const tw_training_t *t, size_t k, int *which_p)
 {
     static const tw_param_role_t roles[] = {TW_WEIGHT, TW_GAMMA, TW_BIAS, TW_BETA};
     size_t                       left    = k / 2;
@@ -175,7 +165,7 @@ uint64_t tw_checkpoint_shapes(const tw_training_t *t)
     const tw_param_t *p;
     int               which;
 
-    for (size_t k = 0; (p = tensor_of_file(t, k, &which)) != NULL; k += 2) {
+    for (size_t k = 0; (p = tw_checkpoint_tensor(t, k, &which)) != NULL; k += 2) {
         const uint64_t shape[] = {p->units_all, p->per_unit};
 
         hash = tw_hash(hash, shape, sizeof(shape));
@@ -192,8 +182,37 @@ static float *place_of(const tw_training_t *t, const tw_param_t *p, int which, i
                         : t->params.momentum + p->state;
 }
 
-/* What one rank alone has met makes all of them stop. */
-static int agreed(const tw_training_t *t, const tw_problem_t *problem)
+int tw_pieces_write(tw_pieces_t *pieces, const tw_training_t *t, const tw_param_t *p, int which,
+                    FILE *stream, tw_problem_t *problem)
+{
+    const int owned = tw_training_owned(t, p);
+
+    if (owned && tw_masters_collect(t->masters, p, which, problem) != 0) {
+        return -1;
+    }
+    if (p->split) {
+        write_split(t, p, place_of(t, p, which, owned), pieces, stream, problem);
+    } else {
+        tw_pieces_write_whole(pieces, t, place_of(t, p, which, owned), p->count, stream, problem);
+    }
+    return 0;
+}
+
+/* What owners elsewhere keep of momentum they take from where the gradients are, as they take
+ * values from those of the parameters when the run goes on. */
+void tw_pieces_read(tw_pieces_t *pieces, const tw_training_t *t, const tw_param_t *p, int which,
+                    FILE *stream, int *bad_p, tw_problem_t *problem)
+{
+    float *to = place_of(t, p, which, which == 1 && tw_training_owned(t, p));
+
+    if (p->split) {
+        read_split(t, p, to, pieces, stream, bad_p, problem);
+    } else {
+        tw_pieces_read_whole(pieces, t, to, p->count, stream, bad_p, problem);
+    }
+}
+
+int tw_checkpoint_agreed(const tw_training_t *t, const tw_problem_t *problem)
 {
     int mine = problem->set, all;
 
@@ -206,20 +225,13 @@ static int write_all(tw_training_t *t, tw_pieces_t *pieces, FILE *stream, tw_pro
     const tw_param_t *p;
     int               which;
 
-    for (size_t k = 0; (p = tensor_of_file(t, k, &which)) != NULL; k++) {
-        const int owned = tw_training_owned(t, p);
-
-        if (owned && tw_masters_collect(t->masters, p, which, problem) != 0) {
+    for (size_t k = 0; (p = tw_checkpoint_tensor(t, k, &which)) != NULL; k++) {
+        if (tw_pieces_write(pieces, t, p, which, stream, problem) != 0) {
             return -1;
         }
-        if (p->split) {
-            write_split(t, p, place_of(t, p, which, owned), pieces, stream, problem);
-        } else {
-            write_whole(t, place_of(t, p, which, owned), p->count, pieces, stream, problem);
-        }
     }
-    write_whole(t, t->params.state, t->params.states, pieces, stream, problem);
-    return agreed(t, problem);
+    tw_pieces_write_whole(pieces, t, t->params.state, t->params.states, stream, problem);
+    return tw_checkpoint_agreed(t, problem);
 }
 
 void tw_checkpoint_read_bcast(const tw_training_t *t, void *array, size_t bytes, FILE *stream,
@@ -238,27 +250,19 @@ void tw_checkpoint_read_bcast(const tw_training_t *t, void *array, size_t bytes,
     }
 }
 
-/* Values, momentum and running statistics; what owners elsewhere keep of momentum they take from
- * where the gradients are, as they take values from those of the parameters when the run goes
- * on. */
+/* Values, momentum and running statistics. */
 static int read_all(tw_training_t *t, tw_pieces_t *pieces, FILE *stream, int *bad_p,
                     tw_problem_t *problem)
 {
     const tw_param_t *p;
     int               which;
 
-    for (size_t k = 0; (p = tensor_of_file(t, k, &which)) != NULL; k++) {
-        float *to = place_of(t, p, which, which == 1 && tw_training_owned(t, p));
-
-        if (p->split) {
-            read_split(t, p, to, pieces, stream, bad_p, problem);
-        } else {
-            read_whole(t, to, p->count, pieces, stream, bad_p, problem);
-        }
+    for (size_t k = 0; (p = tw_checkpoint_tensor(t, k, &which)) != NULL; k++) {
+        tw_pieces_read(pieces, t, p, which, stream, bad_p, problem);
     }
-    read_whole(t, t->params.state, t->params.states, pieces, stream, bad_p, problem);
+    tw_pieces_read_whole(pieces, t, t->params.state, t->params.states, stream, bad_p, problem);
     tw_masters_take_state(t->masters, problem);
-    return agreed(t, problem);
+    return tw_checkpoint_agreed(t, problem);
 }
 
 /* ---- both ways, with the memory that they take ---------------------------------------------- */
@@ -266,23 +270,23 @@ static int read_all(tw_training_t *t, tw_pieces_t *pieces, FILE *stream, int *ba
 int tw_checkpoint_write_tensors(tw_training_t *t, FILE *stream, tw_problem_t *problem)
 {
     tw_pieces_t pieces = {.piece = NULL};
-    int         status = make_pieces(t, &pieces, problem);
+    int         status = tw_pieces_make(&pieces, t, problem);
 
     if (status == 0) {
         status = write_all(t, &pieces, stream, problem);
     }
-    free_pieces(&pieces);
+    tw_pieces_free(&pieces);
     return status;
 }
 
 int tw_checkpoint_read_tensors(tw_training_t *t, FILE *stream, int *bad_p, tw_problem_t *problem)
 {
     tw_pieces_t pieces = {.piece = NULL};
-    int         status = make_pieces(t, &pieces, problem);
+    int         status = tw_pieces_make(&pieces, t, problem);
 
     if (status == 0) {
         status = read_all(t, &pieces, stream, bad_p, problem);
     }
-    free_pieces(&pieces);
+    tw_pieces_free(&pieces);
     return status;
 }
