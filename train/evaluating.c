@@ -10,6 +10,7 @@
 #include "command/json.h"
 #include "train/base/agree.h"
 #include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/safetensors.h"
 #include "train/evaluating.h"
 #include "train/loop_inside.h"
 #include "train/report/report.h"
@@ -65,6 +66,12 @@ int tw_evaluating_run(tw_training_t *t, int argc, char **argv, tw_problem_t *pro
     start = MPI_Wtime() - start;
     print(t, &e, start);
     tw_report_broken(t);
+    if (t->options->export_to != NULL) {
+        tw_safetensors_write(t, problem);
+        if (tw_agree(t->comm, problem) != 0) {
+            return -1;
+        }
+    }
     write_json(t, &e, start, argc, argv, problem);
     return tw_agree(t->comm, problem);
 }

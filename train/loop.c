@@ -10,6 +10,7 @@
 #include "command/watch.h"
 #include "train/base/agree.h"
 #include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/safetensors.h"
 #include "train/loop_inside.h"
 #include "train/report/report.h"
 #include "train/step/step.h"
@@ -359,6 +360,12 @@ int tw_training_run(tw_training_t *t, tw_problem_t *problem)
     }
     if (tw_agree(t->comm, problem) != 0) {
         return -1;
+    }
+    if (t->options->export_to != NULL) {
+        tw_safetensors_write(t, problem);
+        if (tw_agree(t->comm, problem) != 0) {
+            return -1;
+        }
     }
     tw_report_searching(t);
     tw_report_broken(t);

@@ -99,6 +99,8 @@ static command_t tw_train_command(tw_train_options_t *o, option_t list[TW_TRAIN_
         {"--resume", NULL, "go on from the checkpoint", OPTION_FLAG, &o->resume, 0, 0},
         {"--allow-change", "LIST", "what may differ from the checkpoint, such as batch,rate",
          OPTION_TEXT, &o->allow_text, 0, 0},
+        {"--export", "FILE", "write the weights there at the end: safetensors", OPTION_TEXT,
+         &o->export_to, 0, 0},
         {"--evaluate-only", NULL, "test the weights of the checkpoint, and stop", OPTION_FLAG,
          &o->evaluate_only, 0, 0},
         {"--json", "FILE", "write the results there", OPTION_TEXT, &o->json, 0, 0},

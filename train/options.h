@@ -22,12 +22,13 @@ typedef struct tw_train_options {
     const char *augment, *augment_test; /* operations on images; NULL: the model's      */
     const char *bad_images, *loader_text, *transfer_text;
     const char *device_text;
-    const char *show_images;            /* NULL: none */
-    const char *rate_text, *until_text; /* NULL: not given */
-    const char *allow_text;             /* NULL: nothing   */
-    uint64_t    epochs, batch;          /* 0: the model's                          */
-    uint64_t    steps;                  /* stop after so many; 0: by epochs        */
-    uint64_t    eval_every;             /* steps from one test to the next; 0: one per epoch */
+    const char *show_images;             /* NULL: none */
+    const char *rate_text, *until_text;  /* NULL: not given */
+    const char *allow_text;              /* NULL: nothing   */
+    const char *export_to, *import_from; /* weights; NULL: none */
+    uint64_t    epochs, batch;           /* 0: the model's                          */
+    uint64_t    steps;                   /* stop after so many; 0: by epochs        */
+    uint64_t    eval_every;              /* steps from one test to the next; 0: one per epoch */
     uint64_t    seed, threads;
     uint64_t    update_period;          /* of the dense layers, in passes; 0: once per step */
     uint64_t    bn_group, bn_max_batch; /* 0: all ranks; 0: no limit               */

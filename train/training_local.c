@@ -93,7 +93,8 @@ static int try_files(const tw_training_t *t, tw_problem_t *problem)
     if ((o->json != NULL && tw_file_try("--json", o->json, problem) != 0) ||
         (o->trace != NULL && tw_file_try("--trace", o->trace, problem) != 0) ||
         (o->record != NULL && tw_file_try("--record", o->record, problem) != 0) ||
-        (o->quantiles != NULL && tw_file_try("--quantiles", o->quantiles, problem) != 0)) {
+        (o->quantiles != NULL && tw_file_try("--quantiles", o->quantiles, problem) != 0) ||
+        (o->export_to != NULL && tw_file_try("--export", o->export_to, problem) != 0)) {
         return -1;
     }
     return o->checkpoint != NULL && !o->evaluate_only ? try_checkpoint(o->checkpoint, problem) : 0;
