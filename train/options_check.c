@@ -111,9 +111,9 @@ static int check_files(const tw_train_options_t *o, tw_problem_t *problem)
 static int check_evaluation(tw_train_options_t *o, tw_problem_t *problem)
 {
     o->allowed = TW_CHANGES_ALL;
-    if (!o->resume) {
-        return tw_problem_set(problem, "--evaluate-only tests the weights of a checkpoint: add "
-                                       "--checkpoint FILE --resume");
+    if (!o->resume && o->import_from == NULL) {
+        return tw_problem_set(problem, "--evaluate-only tests the weights of a file: add "
+                                       "--checkpoint FILE --resume, or --import FILE");
     }
     if (o->no_train || o->show_images != NULL || o->trace != NULL || o->record != NULL ||
         o->profile || o->until_text != NULL || o->steps != 0 || o->eval_every != 0) {
@@ -129,6 +129,14 @@ static int check_resume(tw_train_options_t *o, tw_problem_t *problem)
     o->allowed = 0;
     if (o->resume && o->checkpoint == NULL) {
         return tw_problem_set(problem, "--resume needs --checkpoint FILE to resume from");
+    }
+    if (o->resume && o->import_from != NULL) {
+        return tw_problem_set(problem, "--resume and --import both have the weights to begin with");
+    }
+    if ((o->no_train || o->show_images != NULL) &&
+        (o->import_from != NULL || o->export_to != NULL)) {
+        return tw_problem_set(problem, "--import and --export are about weights: not with "
+                                       "--no-train or --show-images");
     }
     if (o->evaluate_only) {
         return check_evaluation(o, problem);

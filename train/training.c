@@ -9,6 +9,7 @@
 
 #include "train/base/agree.h"
 #include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/safetensors.h"
 #include "train/device.h"
 #include "train/base/hash.h"
 #include "train/feed/learning.h"
@@ -293,8 +294,13 @@ static int resume(tw_training_t *t, tw_problem_t *problem)
 {
     const char        *path = t->options->checkpoint;
     tw_masters_facts_t facts;
-    int                mine = t->options->resume ? tw_checkpoint_load(t, path, problem) : 0, all;
+    int                mine = 0, all;
 
+    if (t->options->resume) {
+        mine = tw_checkpoint_load(t, path, problem);
+    } else if (t->options->import_from != NULL) {
+        mine = tw_safetensors_read(t, problem);
+    }
     t->resumed = t->epochs;
     if (!tw_training_has_owners(t) || problem->fatal) {
         return mine;

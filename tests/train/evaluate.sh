@@ -41,14 +41,24 @@ other_images() {
     grep -q ' 10 images in' "$scratch/out"
 }
 
-plan 6
+# What a checkpoint holds, exported beside its test, and tested again.
+exported() {
+    # shellcheck disable=SC2086
+    train 2 --model lenet $few --checkpoint "$kept" --resume --evaluate-only --export "$scratch/w" &&
+        train 3 --model lenet $few --scheme b --import "$scratch/w" --evaluate-only --json "$scratch/i.json" || return 1
+    same "$("$json_query" "$scratch/i.json" test_error test_error_top5 weights_hash step)" \
+        "$("$json_query" "$scratch/run.json" test_error test_error_top5 weights_hash)"$'\n0'
+}
+
+plan 7
 # shellcheck disable=SC2086
 train 3 --model lenet $few --scheme c --codec grad=onebit,act=fp32 --epochs 2 --batch 60 --checkpoint "$kept" --json "$scratch/run.json" &&
     cp "$kept" "$scratch/same.state"
 check "any number of ranks, any scheme" anywhere
 check "nothing is written" nothing_is_written
 check "other images" other_images
-check "without weights" refused 2 '--evaluate-only tests the weights of a checkpoint: add' --evaluate-only
+check "exported weights" exported
+check "without weights" refused 2 '--evaluate-only tests the weights of a file: add' --evaluate-only
 check "with what trains" refused 2 '--evaluate-only trains nothing: not with' --evaluate-only --resume \
     --checkpoint "$kept" --steps 3
 check "another model" refused 1 'is of model lenet, this run of mlp' --evaluate-only --resume --checkpoint "$kept"

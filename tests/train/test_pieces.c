@@ -103,7 +103,11 @@ static const char *const bad_options[][2] = {
     {"--until error<=-1", "--until"},
     {"--resume", "--resume needs --checkpoint"},
     {"--allow-change batch", "it goes only with --resume"},
-    {"--evaluate-only", "--evaluate-only tests the weights of a checkpoint"},
+    {"--evaluate-only", "--evaluate-only tests the weights of a file"},
+    {"--resume --checkpoint c --import w", "--resume and --import both have the weights"},
+    {"--import w --no-train", "--import and --export are about weights"},
+    {"--export w --show-images i", "--import and --export are about weights"},
+    {"--export w --json ./w", "--json and --export are the same file"},
     {"--resume --checkpoint c --allow-change batch,model",
      "--allow-change: 'model' is nothing that may differ; accepted, with commas between them, are "
      "rate,codec,scheme,update-period,batch,bn,data,seed"},
