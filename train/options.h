@@ -52,6 +52,7 @@ typedef struct tw_train_options {
     int      device;   /* its number, TW_BIND_AUTO or TW_BIND_NONE (the processor)  */
     int64_t  loader_threads, transfer_index; /* -1: automatic */
     uint64_t loader_most;                    /* most to try; 0: by the cores */
+    int      loader_all;                     /* the search leaves no state out */
     double   rate;       /* negative: the model's                                    */
     double   until;      /* stop at this test error, as a fraction; negative: do not */
     int      until_five; /* it is the top-5 error                               */

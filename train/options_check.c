@@ -181,19 +181,29 @@ static int check_record(const tw_train_options_t *o, tw_problem_t *problem)
     return 0;
 }
 
-/* "auto", "auto:8", "3". */
+/* A search by that name: "auto", "auto:8". */
+static int parse_search(tw_train_options_t *o, const char *name)
+{
+    const size_t length = strlen(name);
+    const char  *most   = o->loader_text + length;
+
+    return strncmp(o->loader_text, name, length) == 0 &&
+           (*most == '\0' ||
+            (*most == ':' && tw_text_whole(most + 1, 1, TW_LOADER_THREADS_MAX, &o->loader_most)));
+}
+
+/* "auto", "auto:8", "all", "all:8", "3". */
 static int parse_loader(tw_train_options_t *o, tw_problem_t *problem)
 {
     uint64_t n = 0;
 
     o->loader_threads = o->transfer_index = -1;
-    if (strncmp(o->loader_text, "auto:", 5) == 0
-            ? !tw_text_whole(o->loader_text + 5, 1, TW_LOADER_THREADS_MAX, &o->loader_most)
-            : strcmp(o->loader_text, "auto") != 0) {
+    o->loader_all                         = parse_search(o, "all");
+    if (!o->loader_all && !parse_search(o, "auto")) {
         if (!tw_text_whole(o->loader_text, 0, TW_LOADER_THREADS_MAX, &n)) {
             return tw_problem_set(problem,
-                                  "--loader-threads '%.40s': accepted are 0 to %d, auto and "
-                                  "auto:MOST",
+                                  "--loader-threads '%.40s': accepted are 0 to %d, auto, "
+                                  "auto:MOST, all and all:MOST",
                                   o->loader_text, TW_LOADER_THREADS_MAX);
         }
         o->loader_threads = (int64_t)n;

@@ -235,6 +235,14 @@ search_settles() {
     searched=$(value weights_hash "$scratch/s.json")
 }
 
+# S2's search: every state by as many steps, and none twice.
+search_of_all() {
+    rm -rf "$XDG_CACHE_HOME"
+    search 1 2000 --loader-threads all:2 && same "$(of_loader automatic kept tried.#)" "true false 6" || return 1
+    grep '^loader: 6 of 6 states measured, in [0-9]* steps$' "$scratch/out" &&
+        same "$(of_loader tried.{0,1,2,3,4,5}.steps | tr ' ' '\n' | sort -u | wc -l)" 1
+}
+
 same_weights_without() { search 1 2000 --loader-threads 0 && same "$(value weights_hash "$scratch/s.json")" "$searched"; }
 
 # The state of the search, though nothing is searched; and no longer than that.
@@ -467,7 +475,7 @@ bad_lists_of_operations() {
 
 bad_options() {
     refuses 2 "--transfer-index 'x': accepted are 0 to 16 and auto" --transfer-index x &&
-        refuses 2 "--loader-threads '300': accepted are 0 to 256, auto and auto:MOST" --loader-threads 300 &&
+        refuses 2 "--loader-threads '300': accepted are 0 to 256, auto, auto:MOST, all and all:MOST" --loader-threads 300 &&
         refuses 2 "--no-train only loads images: not with --checkpoint" --no-train --checkpoint "$scratch/c" &&
         refuses 1 "--show-images $scratch/none/x.png: cannot be written: No such file" --show-images "$scratch/none/x.png"
 }
@@ -573,7 +581,7 @@ sheet_is_png() {
         grep -x "1 broken image was replaced: $folder/train/y/1.png" "$scratch/out"
 }
 
-plan 26
+plan 27
 check "the same batches from every source, rank, thread and transfer index" batches_are_the_same
 check "other batches in another epoch, for another seed and list" batches_differ
 if [ -d "$photos/roses" ]; then
@@ -583,6 +591,7 @@ else
 fi
 check "the same weights, across tests, epochs and a stop" weights_are_the_same
 check "ten views of test images" eval 'views_are_averaged && views_are_learned_from'
+check "the search of all states measures each alike" search_of_all
 check "the search settles, and tells" search_settles
 check "a search changes no weight" same_weights_without
 check "the next run begins with its result" search_is_kept

@@ -149,7 +149,7 @@ static int tuning_begin(tw_tuning_t *tuning, int threads_most, tw_problem_t *pro
     tw_tuner_config_t         search  = {.operations = all - least,
                                          .samples    = (TW_TUNING_IMAGES + c->rows - 1) / c->rows,
                                          .settle     = TW_PIPELINE_DEPTH + 1,
-                                         .prune      = 1,
+                                         .prune      = !o->loader_all,
                                          .drift      = TW_TUNING_DRIFT};
 
     search.threads_most = o->loader_most > 0 ? (int)o->loader_most : threads_most;
