@@ -137,13 +137,13 @@ left_by_the_dead() {
 papers_without_data() {
     local papers=$top_srcdir/bench/papers.sh out=$scratch/papers
     mkdir -p "$scratch/data/mnist"
-    ! bash "$papers" "$top_builddir" "$scratch/none" "$out" >"$scratch/out" 2>&1 && cat "$scratch/out" &&
+    ! bash "$papers" "$top_builddir" "$scratch/none" "$out" s4-hybrid >"$scratch/out" 2>&1 && cat "$scratch/out" &&
         grep -q "^papers.sh: there is no folder '$scratch/none'" "$scratch/out" || return 1
-    ! bash "$papers" "$top_builddir" "$scratch/data" "$out" statistics >"$scratch/out" 2>&1 && cat "$scratch/out" &&
+    ! bash "$papers" "$top_builddir" "$scratch/data" "$out" s3-accuracy >"$scratch/out" 2>&1 && cat "$scratch/out" &&
         grep -q "/cifar10'; accepted: the binary version of CIFAR-10, from https:" "$scratch/out" || return 1
-    ! bash "$papers" "$top_builddir" "$scratch/data" "$out" lenet >"$scratch/out" 2>&1 && cat "$scratch/out" &&
+    ! bash "$papers" "$top_builddir" "$scratch/data" "$out" s4-hybrid >"$scratch/out" 2>&1 && cat "$scratch/out" &&
         same "$(wc -l <"$scratch/out")" 2 && grep -q "^thinwire-train: cannot open '.*/train-images-idx3-ubyte'" "$scratch/out" &&
-        [ ! -e "$out/lenet.md" ]
+        [ ! -e "$out/s4-hybrid.md" ]
 }
 
 plan 59

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # MNIST, where it is at hand: THINWIRE_DATA, or shared/data beside the tree. One epoch on 4 ranks with
-# one-bit gradients, the hardest of the codecs; the long runs are those of bench/papers.sh figure4.
+# one-bit gradients, the hardest of the codecs; the long runs are those of bench/papers.sh s1-figure4.
 . "$top_srcdir/tests/train/common.bash"
 data=${THINWIRE_DATA:-$top_srcdir/../shared/data}/mnist
 
