@@ -252,25 +252,33 @@ static void get_dx(const net_t *net, built_t *built, float *dx)
     free(laid);
 }
 
-/* What fills up the last block of channels is 0, whatever was in the memory before. Host memory. */
-static void check_filling(net_t *net, built_t *built)
+/* What fills up the last block of channels, in host memory, is 0. */
+static void filling_is_zero(const net_t *net, const tw_tensor_t *t, const float *x)
 {
-#ifndef TW_ON_STANDIN
-    const tw_tensor_t *t    = net->layer[0].tensor;
-    const size_t       used = t->shape.c % t->width;
-    const float       *g;
+    const size_t used = t->shape.c % t->width;
 
-    memset(t->grad, 0xff, t->count * sizeof(float));
-    net_backward_to(net, built, 1);
-    g = tw_gradient_settled(net->layer[0].op);
     for (size_t i = 0; used > 0 && i < t->count; i++) {
         const size_t lane = i % t->width, run = i / t->width / t->rows % t->runs;
 
-        ck_assert_msg(run + 1 < t->runs || lane < used || g[i] == 0.0f, "%s: %g behind channel %zu",
-                      net->name, (double)g[i], t->shape.c);
+        ck_assert_msg(run + 1 < t->runs || lane < used || x[i] == 0.0f, "%s: %g behind channel %zu",
+                      net->name, (double)x[i], t->shape.c);
     }
+}
+
+/* Of the result and of the gradient by the input, whatever was in the memory before. */
+static void check_filling(net_t *net, built_t *built, const tw_op_pass_t *pass)
+{
+#ifndef TW_ON_STANDIN
+    const tw_tensor_t *x = net->layer[0].tensor, *y = net->layer[1].tensor;
+
+    memset(y->value, 0xff, y->count * sizeof(float));
+    net_forward(net, built, pass);
+    filling_is_zero(net, y, y->value);
+    memset(x->grad, 0xff, x->count * sizeof(float));
+    net_backward_to(net, built, 1);
+    filling_is_zero(net, x, tw_gradient_settled(net->layer[0].op));
 #else
-    (void)net, (void)built;
+    (void)net, (void)built, (void)pass, (void)filling_is_zero;
 #endif
 }
 
@@ -300,7 +308,7 @@ static void check_layer(net_t *net, int threads, const tw_compute_kernels_t *ker
     within(net, "gradient by the input", dx, before->dy, b.dx, in);
     within(net, "gradient of weights", layer->w.got, layer->w.g, b.dw, layer->w.count);
     within(net, "gradient of biases", layer->b.got, layer->b.g, b.db, layer->b.count);
-    check_filling(net, &built);
+    check_filling(net, &built, &pass);
     net_built_end(net, &built);
     free(b.y);
     free(b.dx);

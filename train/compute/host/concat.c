@@ -65,6 +65,17 @@ static size_t first_of(const tw_op_t *op, size_t i)
     return first;
 }
 
+/* What fills up the last block of channels of example n is 0 in values and gradients. */
+static void clear_filling(const tw_tensor_t *x, float *data, size_t n)
+{
+    const size_t used = x->shape.c % x->width;
+    float       *last = data + ((n + 1) * x->runs - 1) * x->rows * x->width;
+
+    for (size_t i = 0; used > 0 && i < x->rows; i++) {
+        memset(last + i * x->width + used, 0, (x->width - used) * sizeof(float));
+    }
+}
+
 static void concat_forward(tw_op_t *op, const tw_op_pass_t *pass)
 {
     const tw_host_t *b    = tw_host_of(op->graph);
@@ -78,17 +89,9 @@ static void concat_forward(tw_op_t *op, const tw_op_pass_t *pass)
         const tw_channels_t x = {op->x[i], op->x[i]->value, 0};
 
         copy_channels(&y, &x, x.of->shape.c, k / op->inputs);
-    }
-}
-
-/* What fills up the last block of channels of example n is 0 in gradients, too. */
-static void clear_filling(const tw_tensor_t *x, float *data, size_t n)
-{
-    const size_t used = x->shape.c % x->width;
-    float       *last = data + ((n + 1) * x->runs - 1) * x->rows * x->width;
-
-    for (size_t i = 0; used > 0 && i < x->rows; i++) {
-        memset(last + i * x->width + used, 0, (x->width - used) * sizeof(float));
+        if (i + 1 == op->inputs) {
+            clear_filling(op->y, op->y->value, k / op->inputs);
+        }
     }
 }
 
