@@ -13,6 +13,7 @@
 
 #include "command/file.h"
 #include "runtime/base/beside.h"
+#include "scaling/training.h"
 #include "tools/commands.h"
 #include "tools/plan_advice.h"
 #include "tools/plan_root.h"
@@ -28,7 +29,7 @@
 enum { BATCH_MOST = 1000000 }; /* as for thinwire-train --batch */
 
 typedef struct plan_arguments {
-    const char *model, *machine, *codec, *scheme, *topology, *record, *json;
+    const char *model, *machine, *codec, *scheme, *update, *weights, *topology, *record, *json;
     int         ranks, batch, per_node;
 } plan_arguments_t;
 
@@ -147,6 +148,45 @@ static int read_model(plan_t *plan, const plan_arguments_t *a, tw_problem_t *pro
     return tw_network_job(&plan->network, &plan->machine, plan->batch, &plan->study.work, problem);
 }
 
+/* Who updates weights, and by what they travel then. */
+static int read_owners(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx,
+                       tw_problem_t *problem)
+{
+    training_t       *t = &plan->study.work.training;
+    tw_codec_traits_t traits;
+
+    while (training_owners(t->owners) != NULL &&
+           strcmp(training_owners(t->owners), a->update) != 0) {
+        t->owners++;
+    }
+    if (training_owners(t->owners) == NULL) {
+        return tw_problem_set(
+            problem, "--update '%.40s': accepted are replicated, root and sharded", a->update);
+    }
+    if (t->owners == 0) {
+        return a->weights == NULL
+                   ? 0
+                   : tw_problem_set(problem, "--weights: weights travel only with --update root or "
+                                             "sharded");
+    }
+    if (codecs_read(ctx, "--weights", a->weights != NULL ? a->weights : "fp32", plan->weights,
+                    &traits, problem) != 0) {
+        return -1;
+    }
+    if (traits.feedback) {
+        return tw_problem_set(problem,
+                              "--weights '%.80s': it needs error feedback, which weights have not",
+                              a->weights);
+    }
+    for (size_t l = 0; l < t->layers; l++) {
+        if (t->layer[l].weights > 0.0) {
+            memcpy(t->layer[l].copy, plan->weights, sizeof(plan->weights));
+        }
+    }
+    plan->study.travel[0] = plan->weights;
+    return 0;
+}
+
 static int write_job(const plan_t *plan, const char *path)
 {
     tw_problem_t problem = {.set = 0};
@@ -252,8 +292,8 @@ static int prepare_study(plan_t *plan, const plan_arguments_t *a, tw_context_t *
     if (check_plan(plan, a, problem) != 0 ||
         study_variants(study, a->scheme != NULL ? a->scheme : usual_schemes(plan), NULL, NULL,
                        problem) != 0 ||
-        codecs_measure(&study->specs, &(const char *const){NULL}, ctx, &study->facts, problem) !=
-            0) {
+        read_owners(plan, a, ctx, problem) != 0 ||
+        codecs_measure(&study->specs, study->travel, ctx, &study->facts, problem) != 0) {
         return -1;
     }
     codecs_set_rate(&study->facts, plan->machine.codec_rate);
@@ -282,7 +322,7 @@ static int plan_and_print(plan_t *plan, const plan_arguments_t *a, tw_context_t 
 
 int plan_main(job_t *job, int argc, char **argv)
 {
-    plan_arguments_t a    = {.codec = CODECS};
+    plan_arguments_t a    = {.codec = CODECS, .update = "replicated"};
     plan_t           plan = {.job = job, .study = {.job = job}};
     tw_context_t    *ctx;
     int              code;
@@ -300,6 +340,10 @@ int plan_main(job_t *job, int argc, char **argv)
            "Ways of dividing the work (default " SCHEMES_OF_NODES ",\n"
              "the last on several nodes of several ranks).",
            OPTION_TEXT, &a.scheme, 0, 0},
+          {"--update", "X", "Who updates weights: replicated, root or sharded (default replicated).",
+           OPTION_TEXT, &a.update, 0, 0},
+          {"--weights", "SPEC", "With root and sharded: codec of weights (default fp32).",
+           OPTION_TEXT, &a.weights, 0, 0},
           {"--topology", "FILE",
            "Also the ranks' places and exchange order on the machine of an hwloc\n"
              "XML file.",

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <thinwire/weights.h>
+
 #include "runtime/base/dtype.h"
+#include "scaling/training.h"
 #include "tools/plan_advice.h"
 #include "tools/table.h"
 #include "train/model/job.h"
@@ -33,6 +36,11 @@ static int splits_layers(const plan_t *plan, size_t scheme)
     return plan->study.variant[scheme].scheme.kind != SCHEME_DATA && plan->ranks > 1;
 }
 
+static int has_owners(const plan_t *plan)
+{
+    return plan->study.work.training.owners != 0 && plan->ranks > 1;
+}
+
 static int memory_fits(const plan_t *plan, double memory)
 {
     return plan->machine.memory <= 0.0 || memory <= plan->machine.memory;
@@ -49,7 +57,15 @@ static int parts_of(const plan_t *plan, size_t scheme)
                : 1;
 }
 
-/* Of the rank that has the most examples. */
+/* Of weights with owners, what an owner has; 0: they have none. */
+static double owned_part(const plan_t *plan)
+{
+    return !has_owners(plan)                                        ? 0.0
+           : plan->study.work.training.owners == TW_WEIGHTS_SHARDED ? 1.0 / plan->ranks
+                                                                    : 1.0;
+}
+
+/* Of the rank that has the most examples, and of owners that have most. */
 static double memory_of(const plan_t *plan, const plan_choice_t *way)
 {
     const int                 all   = plan->study.variant[way->scheme].scheme.kind == SCHEME_A;
@@ -59,7 +75,8 @@ static double memory_of(const plan_t *plan, const plan_choice_t *way)
                                        .rows  = rows,
                                        .pass  = all ? fmin(plan->batch, parts * rows) : rows,
                                        .residuals =
-                                           plan->ranks > 1 && needs_feedback(plan, way->grad)};
+                                           plan->ranks > 1 && needs_feedback(plan, way->grad),
+                                       .owned = owned_part(plan)};
 
     return tw_network_memory(&plan->network, &how);
 }
@@ -188,20 +205,31 @@ static void put_word(FILE *to, const char *word)
     fputc('\'', to);
 }
 
+static const char *update_of(const plan_t *plan)
+{
+    return training_owners(has_owners(plan) ? plan->study.work.training.owners : 0);
+}
+
 static void put_command(FILE *to, const plan_t *plan, int ranks)
 {
     const plan_choice_t *best = &plan->best;
     const char          *grad = ranks > 1 ? spec_of(plan, best->grad) : "fp32",
                *act           = spec_of(plan, best->act);
+    const int owners          = ranks > 1 && has_owners(plan);
+    const int acts =
+        ranks > 1 && splits_layers(plan, best->scheme) && (owners || strcmp(grad, act) != 0);
 
     fprintf(to, "mpirun -n %d thinwire-train --model ", ranks);
     put_word(to, plan->model);
-    fprintf(to, " --batch %.0f --scheme %s --codec ", plan->batch,
+    fprintf(to, " --batch %.0f --scheme %s", plan->batch,
             ranks > 1 ? plan->study.variant[best->scheme].scheme.text : "data");
-    if (ranks > 1 && splits_layers(plan, best->scheme) && strcmp(grad, act) != 0) {
-        fprintf(to, "grad=%s,act=%s", grad, act);
+    if (owners) {
+        fprintf(to, " --update %s --codec weight=%s,grad=%s", update_of(plan), plan->weights, grad);
     } else {
-        fputs(grad, to);
+        fprintf(to, " --codec %s%s", acts ? "grad=" : "", grad);
+    }
+    if (acts) {
+        fprintf(to, ",act=%s", act);
     }
 }
 
@@ -235,6 +263,7 @@ static void print_best(const plan_t *plan)
 {
     const plan_choice_t *best  = &plan->best;
     const double         alone = plan->study.alone, seconds = best->time.seconds;
+    const int            owned = has_owners(plan);
     char                 step[TABLE_CELL], exposed[TABLE_CELL];
 
     table_time(step, seconds);
@@ -242,11 +271,13 @@ static void print_best(const plan_t *plan)
     if (plan->ranks == 1) {
         printf("\nOn one rank a step takes %s.\n", step);
     } else {
-        printf("\nBest on %d ranks: scheme %s, gradients by %s%s%s.\nA step takes %s, of which a "
+        printf("\nBest on %d ranks: scheme %s, %s%s%s%s%sgradients by %s%s%s.\nA step takes %s, of "
+               "which a "
                "rank waits %s for messages: %.3g times as fast as one rank. A %s sends %.3g "
                "MB.\n",
-               plan->ranks, plan->study.variant[best->scheme].scheme.text,
-               spec_of(plan, best->grad),
+               plan->ranks, plan->study.variant[best->scheme].scheme.text, owned ? "weights " : "",
+               owned ? update_of(plan) : "", owned ? ", by " : "", owned ? plan->weights : "",
+               owned ? ", " : "", spec_of(plan, best->grad),
                splits_layers(plan, best->scheme) ? ", activations by " : "",
                splits_layers(plan, best->scheme) ? spec_of(plan, best->act) : "", step, exposed,
                seconds > 0.0 ? alone / seconds : 0.0, plan_nodes(plan) > 1 ? "node" : "rank",
@@ -286,7 +317,8 @@ static json_t *advice_of(const plan_t *plan, const char *command)
     const plan_choice_t *best = &plan->best;
 
     return json_pack(
-        "{s:s, s:i, s:f, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:b, s:b, s:s}", "model", plan->model,
+        "{s:s, s:s, s:s*, s:i, s:f, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:b, s:b, s:s}", "model",
+        plan->model, "update", update_of(plan), "weight", has_owners(plan) ? plan->weights : NULL,
         "ranks", plan->ranks, "batch", plan->batch, "scheme",
         plan->study.variant[best->scheme].scheme.text, "grad", spec_of(plan, best->grad), "act",
         spec_of(plan, best->act), "seconds", best->time.seconds, "alone_seconds", plan->study.alone,

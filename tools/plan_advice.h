@@ -23,7 +23,8 @@ typedef struct plan {
     speeds_t      machine;
     double        batch; /* examples of a step, of all ranks */
     int           ranks, per_node;
-    study_t       study; /* one network, one number of ranks */
+    char          weights[TW_FACTS_SPEC]; /* with owners, by what they travel */
+    study_t       study;                  /* one network, one number of ranks */
     plan_choice_t best;
 } plan_t;
 

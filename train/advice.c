@@ -57,7 +57,7 @@ static int read_whole(const tw_train_options_t *o, const json_t *advice, const c
 static int read_advice(tw_train_options_t *o, int ranks, const json_t *advice,
                        tw_problem_t *problem)
 {
-    char   grad[128], act[128];
+    char   grad[128], act[128], weight[128] = "fp32";
     double planned, batch;
 
     if (!json_is_object(advice)) {
@@ -71,7 +71,11 @@ static int read_advice(tw_train_options_t *o, int ranks, const json_t *advice,
         read_text(o, advice, "scheme", o->planned.scheme, sizeof(o->planned.scheme), problem) !=
             0 ||
         read_text(o, advice, "grad", grad, sizeof(grad), problem) != 0 ||
-        read_text(o, advice, "act", act, sizeof(act), problem) != 0) {
+        read_text(o, advice, "act", act, sizeof(act), problem) != 0 ||
+        read_text(o, advice, "update", o->planned.update, sizeof(o->planned.update), problem) !=
+            0 ||
+        (json_object_get(advice, "weight") != NULL &&
+         read_text(o, advice, "weight", weight, sizeof(weight), problem) != 0)) {
         return -1;
     }
     if ((int)planned != ranks) {
@@ -81,6 +85,9 @@ static int read_advice(tw_train_options_t *o, int ranks, const json_t *advice,
     o->planned.batch = (uint64_t)batch;
     snprintf(o->planned.codec, sizeof(o->planned.codec),
              strcmp(o->planned.scheme, "data") == 0 ? "grad=%s" : "grad=%s,act=%s", grad, act);
+    if (strcmp(o->planned.update, "replicated") != 0) {
+        strcat(strcat(o->planned.codec, ",weight="), weight);
+    }
     return 0;
 }
 
@@ -116,7 +123,8 @@ int tw_advice_take(tw_train_options_t *o, MPI_Comm comm, tw_problem_t *problem)
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
     if (o->chosen != NULL) {
-        tw_problem_set(problem, "--plan decides the model, batch, scheme and codec: not with %s",
+        tw_problem_set(problem,
+                       "--plan decides the model, batch, scheme, update and codec: not with %s",
                        o->chosen);
     } else if (rank == 0) {
         read_file(o, ranks, problem);
@@ -127,6 +135,7 @@ int tw_advice_take(tw_train_options_t *o, MPI_Comm comm, tw_problem_t *problem)
     MPI_Bcast(&o->planned, sizeof(o->planned), MPI_BYTE, 0, comm);
     o->model  = o->planned.model;
     o->scheme = o->planned.scheme;
+    o->update = o->planned.update;
     o->codec  = o->planned.codec;
     o->batch  = o->planned.batch;
     tw_train_options_check(o, problem);

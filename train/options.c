@@ -14,7 +14,8 @@
 #include "train/model/network.h"
 #include "train/options.h"
 
-static const char default_model[] = "mlp", default_scheme[] = "data", default_codec[] = "fp32";
+static const char default_model[] = "mlp", default_scheme[] = "data", default_codec[] = "fp32",
+                  default_update[] = "replicated";
 
 enum { TW_TRAIN_OPTIONS = 64 };
 
@@ -141,6 +142,7 @@ static const char *chosen_of(const tw_train_options_t *o)
     return o->model != default_model     ? "--model"
            : o->batch != 0               ? "--batch"
            : o->scheme != default_scheme ? "--scheme"
+           : o->update != default_update ? "--update"
            : o->codec != default_codec   ? "--codec"
                                          : NULL;
 }
@@ -156,7 +158,7 @@ int tw_train_options_parse(tw_train_options_t *options, int argc, char **argv,
                                     .data          = "digits",
                                     .codec         = default_codec,
                                     .scheme        = default_scheme,
-                                    .update        = "replicated",
+                                    .update        = default_update,
                                     .lr_scale      = "none",
                                     .bn            = "local",
                                     .bn_tolerance  = TW_ADAPTIVE_TOLERANCE,

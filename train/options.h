@@ -43,7 +43,7 @@ typedef struct tw_train_options {
     /* Parsed from the texts. */
     const char *chosen; /* a given option that --plan sets, too; or NULL                 */
     struct {
-        char     model[4096], scheme[64], codec[300];
+        char     model[4096], scheme[64], update[16], codec[400];
         uint64_t batch;
     } planned;         /* by --plan */
     scheme_t division; /* of the network among the ranks */

@@ -176,6 +176,11 @@ recorded() {
         advise alexnet-s4 --scheme "$scheme" --codec "$codec" --record "$scratch/job.cfg" || return 1
         same_step --ranks 8 --scheme "$scheme" --codec "$codec" --network $network || return 1
     done
+    for how in root sharded; do
+        advise alexnet-s4 --scheme data --codec bitpack:2 --update $how --weights bitpack:1 --record "$scratch/job.cfg" &&
+            is advice.update $how && is advice.weight bitpack:1 && is rows.0.owners $how && is rows.0.weights bitpack:1 &&
+            same_step --ranks 8 --codec bitpack:2 --network $network || return 1
+    done
     printf 'name = "a \\"b\\" \\\\"; network = "ethernet-1g"; ranks = 4; flops = 3e19;\n' >"$machine"
     advise lenet --scheme data --codec fp32 --record "$scratch/job.cfg" && same_step --ranks 4 --codec fp32 --network $network
 }
@@ -299,7 +304,11 @@ choices() {
     alone_refused 2 "plan: --scheme 'd': accepted are data, a, b, c and group=G" lenet --machine "$machine" --scheme d &&
         alone_refused 2 "plan: --scheme ''" lenet --machine "$machine" --scheme data, && alone_refused 2 "plan: more than 64 combinations" lenet \
         --machine "$machine" --scheme "a$(printf ',a%.0s' {1..64})" && alone_refused 2 "--codec: unknown codec 'tree9'" lenet --machine "$machine" --codec tree9 &&
-        alone_refused 2 "plan: --codec 'auto'" lenet --machine "$machine" --codec auto
+        alone_refused 2 "plan: --codec 'auto'" lenet --machine "$machine" --codec auto &&
+        alone_refused 2 "plan: --update 'all': accepted are replicated, root and sharded" lenet --machine "$machine" --update all &&
+        alone_refused 2 'plan: --weights: weights travel only with --update root or sharded' lenet --machine "$machine" --weights tree8 &&
+        alone_refused 2 "plan: --weights 'onebit': it needs error feedback" lenet --machine "$machine" --update root --weights onebit &&
+        alone_refused 2 'plan: --weights: unknown codec' lenet --machine "$machine" --update root --weights awp
 }
 check "schemes and codecs that do not exist" choices
 too_long() {

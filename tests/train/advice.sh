@@ -54,6 +54,20 @@ texts() {
         same "$(advised model)" "$scratch/file.cfg"
 }
 
+# Weights with owners: the bytes of a step are those that the run counts, to 1 %, each rank on a node of its own.
+owners() {
+    local -x THINWIRE_NODE_RANKS=1
+    of ethernet-1g 1e12
+    for how in root,data,2 sharded,data,4 sharded,c,3 root,b,4; do
+        IFS=, read -r update scheme n <<<"$how"
+        advise lenet --ranks "$n" --batch 48 --scheme "$scheme" --codec tree8 --update "$update" --weights bitpack:2 &&
+            follows "$n" lenet && same "$(value update "$scratch/a.json")" "$update" && same "$(advised weight)" bitpack:2 &&
+            "$json_query" "$scratch/a.json" codec | grep '^weight=bitpack:2,grad=tree8' || return 1
+        echo "$how: $(advised bytes) bytes predicted, $(value bytes_sent_per_step "$scratch/a.json") counted"
+        awk -v a="$(advised bytes)" -v b="$(value bytes_sent_per_step "$scratch/a.json")" 'BEGIN { exit !(b > 0 && a > 0.99 * b && a < 1.01 * b) }' || return 1
+    done
+}
+
 # ---- refusals, on 3 ranks --------------------------------------------------------------------------------
 
 of ethernet-1g 1e12
@@ -63,9 +77,9 @@ good=$scratch/good.json
 
 with_options() {
     local each
-    for each in "--model lenet" "--batch 9" "--codec fp32"; do
+    for each in "--model lenet" "--batch 9" "--codec fp32" "--update root"; do
         # shellcheck disable=SC2086  # words
-        refused 2 "--plan decides the model, batch, scheme and codec: not with ${each% *}" --plan "$good" $each || return 1
+        refused 2 "--plan decides the model, batch, scheme, update and codec: not with ${each% *}" --plan "$good" $each || return 1
     done
 }
 other_ranks() {
@@ -116,10 +130,11 @@ words_refused() {
     advice model '"lenot"' && refused 1 "lenot" --plan "$scratch/bad.json"
 }
 
-echo 1..9
+echo 1..10
 check "data parallel on 1 and 4 ranks" data_parallel
 check "split layers on 2 and 3 ranks" split_layers
 check "specs with commas, models of files" texts
+check "weights with owners: the advice, and its bytes" owners
 check "options that the plan has" with_options
 check "a plan for other ranks" other_ranks
 check "files without advice" files

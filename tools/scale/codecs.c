@@ -220,3 +220,28 @@ void codecs_set_rate(tw_facts_t *facts, double rate)
         codec->decode     = codec->decode > 0.0 ? each : 0.0;
     }
 }
+
+int codecs_read(tw_context_t *ctx, const char *what, const char *spec, char text[TW_FACTS_SPEC],
+                tw_codec_traits_t *traits, tw_problem_t *problem)
+{
+    char        wrong[400] = "";
+    tw_codec_t *codec      = NULL;
+    tw_status_t status     = tw_codec_create(ctx, spec, TW_F32, &codec, wrong, sizeof(wrong));
+    int         length;
+
+    if (status != TW_OK) {
+        return tw_problem_set(problem, "%s: %s", what,
+                              wrong[0] != '\0' ? wrong : tw_status_text(status));
+    }
+    tw_codec_traits(codec, traits);
+    length = snprintf(text, TW_FACTS_SPEC, "%s", tw_codec_spec(codec));
+    tw_codec_destroy(codec);
+    if (traits->chooses) {
+        return tw_problem_set(problem, "%s '%.80s': it chooses a codec; name the one to use", what,
+                              spec);
+    }
+    return length < TW_FACTS_SPEC
+               ? 0
+               : tw_problem_set(problem, "%s '%.80s': up to %d characters are possible here", what,
+                                spec, TW_FACTS_SPEC - 1);
+}

@@ -21,6 +21,11 @@ int codecs_measure(const specs_t *specs, const char *const *more, tw_context_t *
 int codecs_complete(const char *const *specs, tw_context_t *ctx, tw_facts_t *facts, char *taken,
                     size_t size, tw_problem_t *problem);
 
+/** One codec for float32, in full, which does not choose another.
+ * @param what  where it was asked for, for errors. @return as above. */
+int codecs_read(tw_context_t *ctx, const char *what, const char *spec, char text[TW_FACTS_SPEC],
+                tw_codec_traits_t *traits, tw_problem_t *problem);
+
 /** All codecs but those that change nothing take as long for each byte of float32: so many bytes a
  * second; 0: nothing is changed. */
 void codecs_set_rate(tw_facts_t *facts, double rate);

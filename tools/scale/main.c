@@ -117,32 +117,6 @@ static int read_facts(study_t *study, const scale_arguments_t *a, tw_problem_t *
     return 0;
 }
 
-/* One codec, in full; what: where it was asked for. */
-static int read_codec(tw_context_t *ctx, const char *what, const char *spec,
-                      char text[TW_FACTS_SPEC], tw_codec_traits_t *traits, tw_problem_t *problem)
-{
-    char        wrong[400] = "";
-    tw_codec_t *codec      = NULL;
-    tw_status_t status     = tw_codec_create(ctx, spec, TW_F32, &codec, wrong, sizeof(wrong));
-    int         length;
-
-    if (status != TW_OK) {
-        return tw_problem_set(problem, "%s: %s", what,
-                              wrong[0] != '\0' ? wrong : tw_status_text(status));
-    }
-    tw_codec_traits(codec, traits);
-    length = snprintf(text, TW_FACTS_SPEC, "%s", tw_codec_spec(codec));
-    tw_codec_destroy(codec);
-    if (traits->chooses) {
-        return tw_problem_set(problem, "%s '%.80s': it chooses a codec; name the one to use", what,
-                              spec);
-    }
-    return length < TW_FACTS_SPEC
-               ? 0
-               : tw_problem_set(problem, "%s '%.80s': up to %d characters are possible here", what,
-                                spec, TW_FACTS_SPEC - 1);
-}
-
 /* The codec of activations: one, which needs no error feedback. */
 static int read_act(study_t *study, scale_arguments_t *a, tw_context_t *ctx, tw_problem_t *problem)
 {
@@ -154,7 +128,7 @@ static int read_act(study_t *study, scale_arguments_t *a, tw_context_t *ctx, tw_
     if (study->work.training.layers == 0) {
         return tw_problem_set(problem, "--act: this job has no layers; its file says what is sent");
     }
-    if (read_codec(ctx, "--act", a->act, a->act_codec, &traits, problem) != 0) {
+    if (codecs_read(ctx, "--act", a->act, a->act_codec, &traits, problem) != 0) {
         return -1;
     }
     if (traits.feedback) {
@@ -202,8 +176,8 @@ static int read_copies(study_t *study, tw_context_t *ctx, tw_problem_t *problem)
         if (layer->weights == 0.0) {
             continue;
         }
-        if (read_codec(ctx, what, layer->copy[0] != '\0' ? layer->copy : "fp32", spec, &traits,
-                       problem) != 0) {
+        if (codecs_read(ctx, what, layer->copy[0] != '\0' ? layer->copy : "fp32", spec, &traits,
+                        problem) != 0) {
             return -1;
         }
         strcpy(layer->copy, spec);
@@ -227,7 +201,7 @@ static int read_weights(study_t *study, scale_arguments_t *a, tw_context_t *ctx,
         return tw_problem_set(problem,
                               "--weights: this job's weights have no owners, and do not travel");
     }
-    if (read_codec(ctx, "--weights", a->weights, a->weights_codec, &traits, problem) != 0) {
+    if (codecs_read(ctx, "--weights", a->weights, a->weights_codec, &traits, problem) != 0) {
         return -1;
     }
     study->weights             = a->weights_codec;

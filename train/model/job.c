@@ -10,8 +10,9 @@
 
 #include "train/model/job.h"
 
-/* Parameters, gradients and optimizer state: what an update reads and writes of each value. */
-enum { UPDATE_FLOATS = 5, KEPT_FLOATS = 3 };
+/* Parameters, gradients and optimizer state: what an update reads and writes of each value; what is
+ * kept of it, and of weights that another rank updates: a copy and a gradient. */
+enum { UPDATE_FLOATS = 5, KEPT_FLOATS = 3, COPY_FLOATS = 2 };
 
 /* Values that a layer reads and writes, forward, for one example. */
 static double values_of(const tw_network_t *net, size_t l)
@@ -121,14 +122,17 @@ static double pass_values(const tw_network_t *net, const tw_network_memory_t *ho
 
 double tw_network_memory(const tw_network_t *net, const tw_network_memory_t *how)
 {
-    const double kept   = KEPT_FLOATS + (how->residuals ? 1.0 : 0.0);
+    const double more   = how->residuals ? 1.0 : 0.0;
     double       values = how->rows * (double)tw_shape_size(net->input);
 
     for (size_t l = 0; l < net->layers; l++) {
-        const double part = l >= net->first_dense ? 1.0 / how->ranks : 1.0;
+        const int    split = l >= net->first_dense && how->ranks > 1;
+        const double part  = split ? 1.0 / how->ranks : 1.0;
+        const double kept =
+            how->owned > 0.0 && !split ? COPY_FLOATS + 2.0 * how->owned : KEPT_FLOATS;
 
-        values +=
-            part * kept * ((double)tw_network_weights(net, l) + (double)tw_network_biases(net, l));
+        values += part * (kept + more) *
+                  ((double)tw_network_weights(net, l) + (double)tw_network_biases(net, l));
         if (l < net->first_dense) {
             values += 2.0 * how->rows * (double)tw_shape_size(net->layer[l].out);
         }

@@ -29,6 +29,8 @@ typedef struct tw_network_memory {
     double rows;      /* examples of a rank in the layers before the dense ones             */
     double pass;      /* examples that pass divided dense layers at once                    */
     int    residuals; /* the codec of gradients needs error feedback                        */
+    double owned;     /* of weights with owners, the part whose masters and optimizer state the
+                         rank has; 0: they have none, and every rank updates all           */
 } tw_network_memory_t;
 
 /** Estimated bytes of a rank: parameters, gradients, optimizer state and residuals (those of dense
