@@ -10,7 +10,7 @@
 # Figure 3 and the bars of Figure 4 in figure3.svg and figure4.svg (with gnuplot), the rows of Tables II and III for
 # vgg-cifar. About 45 minutes on two cores; --quick: one batch size on faster links, 5 minutes.
 # Environment: RATE (100mbit; --quick: 500mbit), UPDATE (sharded; root: the arrangement of S0), SEEDS (1), AWP
-# (awp, with its defaults).
+# (awp:byte=bitpack:1, the rule of S0).
 # shellcheck disable=SC1091,SC2154  # common.bash and what it sets
 set -u
 . "$(dirname "$0")/common.bash"
@@ -22,7 +22,7 @@ case $quick in
     --quick) rate=500mbit ;;
     *) usage ;;
 esac
-rate=${RATE:-$rate} update=${UPDATE:-sharded} seeds=${SEEDS:-1} awp=${AWP:-awp}
+rate=${RATE:-$rate} update=${UPDATE:-sharded} seeds=${SEEDS:-1} awp=${AWP:-awp:byte=bitpack:1}
 
 # Model, batch, rate, test error that ends a run, and what AWP gained in S0 on x86 with its batch of the same rank, in
 # percent (section V-B to V-D; its averages do not follow from them).

@@ -74,7 +74,7 @@ schemes() {
 adaptive() {
     local one two
     one=$(record 2 lenet sharded --codec weight=bitpack:1) && two=$(record 2 lenet sharded --codec weight=bitpack:2) || return 1
-    near "the mean" "$(record 2 lenet sharded --codec weight=awp:T=1,interval=3)" "$(LC_ALL=C awk -v a="$one" -v b="$two" 'BEGIN { print (3 * a + b) / 4 }')" &&
+    near "the mean" "$(record 2 lenet sharded --codec weight=awp:T=1,interval=3,byte=bitpack:1)" "$(LC_ALL=C awk -v a="$one" -v b="$two" 'BEGIN { print (3 * a + b) / 4 }')" &&
         same "$(grep -c 'copy = "bitpack:2"' "$scratch/job.cfg")" 4 && grep -x '  norms = true;' "$scratch/job.cfg" &&
         near "of two bytes" "$(predicted "$scratch/job.cfg" 2 --codec fp32)" "$two" && ! grep blocks "$scratch/job.cfg" || return 1
     record 2 lenet sharded --codec weight=awp:first=32 && ! grep norms "$scratch/job.cfg" && same "$(grep -c 'copy = "fp32"' "$scratch/job.cfg")" 4

@@ -198,13 +198,15 @@ static const struct {
     {"weight=bitpack:2,round,grad=onebit", 1, 0, 0,
      "weight=bitpack:2,round,grad=onebit:block=2048"},
     {"weight=awp,grad=onebit,act=bf16", 1, 1, 0,
-     "weight=awp:T=0.0001,interval=0,step=8,first=8,group=layer,norm=master,grad=onebit:block=2048,"
+     "weight=awp:T=0.0001,interval=0,step=8,first=8,group=layer,byte=tree8,norm=master,grad=onebit:"
+     "block=2048,"
      "act="
      "bf16,back=bf16"},
     {"weight=awp:T=-2e-3,interval=40,step=1,first=9,group=block,round,absolute,norm=packed,grad="
      "bf16",
      1, 0, 0,
-     "weight=awp:T=-0.002,interval=40,step=1,first=9,group=block,round,absolute,norm=packed,grad="
+     "weight=awp:T=-0.002,interval=40,step=1,first=9,group=block,round,byte=tree8,absolute,"
+     "norm=packed,grad="
      "bf16"},
     {"weight=bitpack:2", 0, 0, 0, "only with --update root or --update sharded"},
     {"mpi", 1, 0, 0, "goes only with --update replicated"},

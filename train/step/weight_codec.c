@@ -13,6 +13,9 @@
 
 /* As the released code of S0 has T; the paper's own values are lost. */
 #define TW_AWP_THRESHOLD 1e-4
+/* Not that of S0, bitpack:1, which shrinks weights to between a half and a quarter: trainings need
+ * fewer steps and end with a lower error (docs/performance.md). */
+#define TW_AWP_BYTE "tree8"
 
 #define TW_AWP_FORMS                                                                               \
     "T=X, interval=N (1 to 1000000000 steps), step=N and first=N (1 to 32 bits), group=layer or "  \
@@ -106,9 +109,6 @@ static int check_byte(const tw_weight_codec_t *how, tw_context_t *ctx, tw_proble
     size_t       bytes    = 0;
     tw_status_t  status;
 
-    if (how->byte[0] == '\0') {
-        return 0;
-    }
     status = tw_codec_create(ctx, how->byte, TW_F32, &codec, why, sizeof(why));
     if (status != TW_OK) {
         return tw_problem_set(problem, "--codec weight=awp:byte=%s: %s", how->byte,
@@ -135,7 +135,8 @@ int tw_weight_codec_parse(tw_weight_codec_t *how, tw_context_t *ctx, const char 
     *how = (tw_weight_codec_t){
         .adaptive = is_awp(text),
         .rule     = {.threshold = TW_AWP_THRESHOLD, .step = 8, .first = 8, .last = 32},
-        .norm     = TW_WEIGHTS_MASTERS};
+        .norm     = TW_WEIGHTS_MASTERS,
+        .byte     = TW_AWP_BYTE};
     if (how->adaptive) {
         return parse_awp(how, text, problem) == 0 ? check_byte(how, ctx, problem) : -1;
     }
@@ -158,7 +159,7 @@ void tw_weight_codec_spec(const tw_weight_codec_t *how, int bits, char spec[TW_W
 
     if (!how->adaptive) {
         memcpy(spec, how->spec, TW_WEIGHT_SPEC);
-    } else if (bytes == 1 && how->byte[0] != '\0') {
+    } else if (bytes == 1 && strcmp(how->byte, "bitpack:1") != 0) {
         snprintf(spec, TW_WEIGHT_SPEC, "%s", how->byte);
     } else if (bytes == 4) {
         snprintf(spec, TW_WEIGHT_SPEC, "fp32");
@@ -174,9 +175,9 @@ void tw_weight_codec_text(const tw_weight_codec_t *how, char *text, size_t size)
         return;
     }
     snprintf(text, size,
-             "awp:T=%.9g,interval=%" PRIu64 ",step=%d,first=%d,group=%s%s%s%s%s,norm=%s",
+             "awp:T=%.9g,interval=%" PRIu64 ",step=%d,first=%d,group=%s%s,byte=%s%s,norm=%s",
              how->rule.threshold, how->rule.interval, how->rule.step, how->rule.first,
-             how->by_block ? "block" : "layer", how->round ? ",round" : "",
-             how->byte[0] != '\0' ? ",byte=" : "", how->byte, how->rule.absolute ? ",absolute" : "",
+             how->by_block ? "block" : "layer", how->round ? ",round" : "", how->byte,
+             how->rule.absolute ? ",absolute" : "",
              how->norm == TW_WEIGHTS_COPIES ? "packed" : "master");
 }

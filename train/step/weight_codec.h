@@ -19,7 +19,7 @@ typedef struct tw_weight_codec {
     tw_precision_t  rule;                 /* initial rule of every group; interval 0: an epoch */
     int             by_block;             /* a group is a block of layers; else a layer      */
     int             round;                /* bitpack:K,round                                 */
-    char            byte[24];             /* codec of 1 to 8 bits; "": bitpack:1             */
+    char            byte[24];             /* codec of 1 to 8 bits, of awp                    */
     tw_weights_of_t norm;                 /* weights of which AWP takes the norms            */
 } tw_weight_codec_t;
 
