@@ -316,17 +316,32 @@ static int resume(tw_training_t *t, tw_problem_t *problem)
 
 typedef int tw_stage_t(tw_training_t *t, tw_problem_t *problem);
 
-static tw_stage_t *const to_train[] = {read_network, tw_training_make_local,
-                                       compare_data, learn_means,
-                                       make_wire,    make_backend,
-                                       make_parts,   make_network,
-                                       make_masters, make_calibration,
-                                       make_profile, make_exchanges,
-                                       make_peers,   make_head,
-                                       start_feed,   make_tuning,
+static tw_stage_t *const to_train[] = {read_network,
+                                       tw_training_settle_local,
+                                       tw_training_open_data,
+                                       tw_training_make_local,
+                                       compare_data,
+                                       learn_means,
+                                       make_wire,
+                                       make_backend,
+                                       make_parts,
+                                       make_network,
+                                       make_masters,
+                                       make_calibration,
+                                       make_profile,
+                                       make_exchanges,
+                                       make_peers,
+                                       make_head,
+                                       start_feed,
+                                       make_tuning,
                                        resume};
-static tw_stage_t *const to_load[]  = {
-     read_network, tw_training_open_local, compare_data, learn_means, start_feed, make_tuning};
+static tw_stage_t *const to_load[]  = {read_network,
+                                       tw_training_settle_local,
+                                       tw_training_open_data,
+                                       compare_data,
+                                       learn_means,
+                                       start_feed,
+                                       make_tuning};
 
 /* Every stage is agreed on, so that nobody waits for a rank that has given up. */
 static int create(tw_training_t *t, tw_stage_t *const *stage, size_t stages, tw_problem_t *problem)

@@ -6,10 +6,11 @@
 
 #include "train/training.h"
 
-/** open: set options from the model, open the data, and test-open the files that rank 0 will write.
- * make: also create codecs and memory for records (training_local.c). Not collective.
+/** settle: set options from the model, and test-open the files that rank 0 will write. open: the
+ * data, collective where rank 0 sends them. make: codecs and memory for records (training_local.c).
  * @return 0, or -1 with the problem set. */
-int tw_training_open_local(tw_training_t *t, tw_problem_t *problem);
+int tw_training_settle_local(tw_training_t *t, tw_problem_t *problem);
+int tw_training_open_data(tw_training_t *t, tw_problem_t *problem);
 int tw_training_make_local(tw_training_t *t, tw_problem_t *problem);
 
 #endif /* TW_TRAIN_TRAINING_INSIDE_H */

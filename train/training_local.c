@@ -49,7 +49,7 @@ static uint64_t hash_images(const tw_feed_t *feed)
     return tw_hash(hash, &(uint64_t){(uint64_t)tw_feed_skips(feed)}, sizeof(uint64_t));
 }
 
-static int open_data(tw_training_t *t, tw_problem_t *problem)
+int tw_training_open_data(tw_training_t *t, tw_problem_t *problem)
 {
     size_t images;
 
@@ -101,7 +101,7 @@ static int try_files(const tw_training_t *t, tw_problem_t *problem)
 }
 
 /* Codecs, and memory for the records. */
-static int make_records(tw_training_t *t, tw_problem_t *problem)
+int tw_training_make_local(tw_training_t *t, tw_problem_t *problem)
 {
     const tw_train_options_t *o = t->options;
 
@@ -126,14 +126,8 @@ static int make_records(tw_training_t *t, tw_problem_t *problem)
     return 0;
 }
 
-int tw_training_open_local(tw_training_t *t, tw_problem_t *problem)
+int tw_training_settle_local(tw_training_t *t, tw_problem_t *problem)
 {
     t->kernels = tw_kernels_for(tw_cpu_level(t->ctx));
-    return settle_options(t, problem) == 0 && try_files(t, problem) == 0 ? open_data(t, problem)
-                                                                         : -1;
-}
-
-int tw_training_make_local(tw_training_t *t, tw_problem_t *problem)
-{
-    return tw_training_open_local(t, problem) == 0 ? make_records(t, problem) : -1;
+    return settle_options(t, problem) == 0 ? try_files(t, problem) : -1;
 }
