@@ -53,7 +53,7 @@ int tw_training_open_data(tw_training_t *t, tw_problem_t *problem)
 {
     size_t images;
 
-    if (tw_feed_create(&t->feed, t->options, &t->network, problem) != 0) {
+    if (tw_feed_create(&t->feed, t->options, &t->network, t->comm, problem) != 0) {
         return -1;
     }
     images = tw_feed_count(t->feed, TW_SUBSET_TRAIN);

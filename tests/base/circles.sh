@@ -24,6 +24,8 @@ runtime/transport/link/ucx/connect.c        # one endpoint, in three files
 runtime/transport/link/ucx/disconnect.c
 runtime/transport/link/ucx/endpoint_ucx.c
 runtime/transport/link/ucx/no_ucx.c
+train/input/root.c                           # a kind of source around another one, opened by its name
+train/input/source.c
 END
 }
 

@@ -189,6 +189,33 @@ quantiles_are_written() {
         [ ! -e "$scratch/q" ]
 }
 
+# root RANKS ARG...: in a folder that has images on rank 0, and in an empty one on the others.
+root() {
+    local n=$1
+    shift
+    ranks "$n" bash "$top_srcdir/tests/by_rank.sh" env -C "$scratch/images" "$program" "$@" :: \
+        env -C "$scratch/nothing" "$program" "$@"
+}
+rank_0_has_the_images() {
+    local run="--model lenet --epochs 2 --batch 50 --eval-every 3 --update root --codec weight=awp" n
+    mkdir "$scratch/images" "$scratch/nothing"
+    alone "$program" pack digits:train=120 "$scratch/images/d" || return 1
+    for n in 1 3 4; do # shellcheck disable=SC2086
+        train $n --data lmdb:"$scratch/images/d" $run --json "$scratch/files.json" &&
+            root $n --data root:lmdb:d $run --json "$scratch/root.json" &&
+            same "$("$json_query" "$scratch/files.json" weights_hash test_error)" \
+                "$("$json_query" "$scratch/root.json" weights_hash test_error)" || return 1
+    done
+}
+# One line, soon, on all ranks: no images, ranks that would wait for rank 0, what cannot be sent.
+images_of_rank_0_are_refused() {
+    ! root 3 --data root:lmdb:none --steps 1 && grep "^thinwire-train: cannot read 'none'" "$scratch/out" || return 1
+    ! root 3 --data root:lmdb:d --steps 1 --json "$scratch/none/x" && grep '^thinwire-train: --json' "$scratch/out" || return 1
+    ! root 2 --data root:lmdb:d --steps 1 --bad-images skip && grep 'not with --bad-images skip' "$scratch/out" || return 1
+    ! root 2 --data root:root:lmdb:d --steps 1 && grep '^thinwire-train: --data root:lmdb:d: rank 0 sends' "$scratch/out" || return 1
+    ! alone "$program" pack root:digits "$scratch/x" && grep 'to nobody else' "$scratch/out"
+}
+
 threads_change_nothing_that_matters() {
     # shellcheck disable=SC2086
     train 2 $small --codec tree8 --epochs 1 --threads 2 || return 1
@@ -206,7 +233,7 @@ network_passes() {
 }
 
 json_query=$top_builddir/tests/tools/json_query
-plan 20
+plan 22
 check "--help names all options" help_is_complete
 check "thinwire-train(1) knows the same options" page_is_complete
 check "--version" version_is_known
@@ -224,6 +251,8 @@ check "--eval-every tests inside epochs, and changes no weight" tests_inside_epo
 check "--steps with tests" steps_may_be_tested
 check "a run that stopped inside an epoch ends where a straight one does" resumed_inside_an_epoch
 check "--quantiles writes distributions" quantiles_are_written
+check "rank 0 reads the images and sends them" rank_0_has_the_images
+check "images that rank 0 cannot send" images_of_rank_0_are_refused
 check "two threads per rank" threads_change_nothing_that_matters
 check "a linear classifier stays below 92 % on the digits" linear_stays_below
 check "the network passes 97 % on the digits" network_passes

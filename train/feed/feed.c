@@ -110,7 +110,7 @@ static int fit(tw_feed_t *feed, tw_network_t *net, tw_problem_t *problem)
 }
 
 int tw_feed_create(tw_feed_t **feed_p, const tw_train_options_t *options, tw_network_t *network,
-                   tw_problem_t *problem)
+                   MPI_Comm comm, tw_problem_t *problem)
 {
     tw_feed_t *feed = calloc(1, sizeof(*feed));
 
@@ -118,7 +118,7 @@ int tw_feed_create(tw_feed_t **feed_p, const tw_train_options_t *options, tw_net
         return tw_problem_set(problem, "out of memory");
     }
     feed->options = options;
-    if (tw_source_open(&feed->source, options->data, strcmp(options->bad_images, "skip") == 0,
+    if (tw_source_open(&feed->source, options->data, strcmp(options->bad_images, "skip") == 0, comm,
                        problem) != 0 ||
         make_lists(feed, network, problem) != 0 || fit(feed, network, problem) != 0) {
         tw_feed_destroy(feed);
@@ -141,6 +141,7 @@ void tw_feed_destroy(tw_feed_t *feed)
         free(feed->order[k].image);
     }
     free(feed->index);
+    free(feed->batch);
     tw_source_close(&feed->source);
     free(feed);
 }
@@ -215,10 +216,12 @@ int tw_feed_start(tw_feed_t *feed, const tw_feed_config_t *config, tw_problem_t 
     feed->config = *config;
     feed->steps  = (train + config->batch - 1) / config->batch;
     feed->index  = malloc(prepare.rows * sizeof(*feed->index));
+    feed->batch  = malloc(config->batch * sizeof(*feed->batch));
     for (int k = 0; k < ORDERS; k++) {
         feed->order[k].image = malloc(train * sizeof(*feed->order[k].image));
     }
-    if (feed->index == NULL || feed->order[0].image == NULL || feed->order[1].image == NULL) {
+    if (feed->index == NULL || feed->batch == NULL || feed->order[0].image == NULL ||
+        feed->order[1].image == NULL) {
         return tw_problem_set(problem, "out of memory for the order of %zu images", train);
     }
     return tw_pipeline_create(&feed->pipeline, &prepare, problem);

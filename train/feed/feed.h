@@ -20,10 +20,10 @@
 
 typedef struct tw_feed tw_feed_t;
 
-/** Open --data, choose the operations on the images, and fit the network to them. Local: every rank
- * does the same. @return 0, or -1 with the problem set. */
+/** Open --data, choose the operations on the images, and fit the network to them. Every rank does
+ * the same; collective where rank 0 sends the images. @return 0, or -1 with the problem set. */
 int tw_feed_create(tw_feed_t **feed_p, const tw_train_options_t *options, tw_network_t *network,
-                   tw_problem_t *problem);
+                   MPI_Comm comm, tw_problem_t *problem);
 
 void tw_feed_destroy(tw_feed_t *feed); /* NULL is allowed */
 

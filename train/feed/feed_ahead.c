@@ -50,6 +50,17 @@ static size_t share_of(const tw_feed_t *feed, tw_feed_batch_t batch, size_t *fir
     return n;
 }
 
+/* All ranks post the same batches in the same order. */
+static void fetch(tw_feed_t *feed, tw_subset_t part, tw_feed_batch_t batch)
+{
+    const size_t n = tw_feed_size(feed, batch);
+
+    for (size_t i = 0; i < n; i++) {
+        feed->batch[i] = tw_feed_image(feed, batch, i);
+    }
+    feed->source.fetch(&feed->source, part, feed->batch, n);
+}
+
 static void post(tw_feed_t *feed, tw_feed_batch_t batch)
 {
     tw_pipeline_batch_t to    = {.part     = batch.testing ? TW_SUBSET_TEST : TW_SUBSET_TRAIN,
@@ -64,6 +75,9 @@ static void post(tw_feed_t *feed, tw_feed_batch_t batch)
     to.n        = share_of(feed, batch, &first);
     for (size_t i = 0; i < to.n; i++) {
         feed->index[i] = tw_feed_image(feed, batch, first + i);
+    }
+    if (feed->source.fetch != NULL) {
+        fetch(feed, to.part, batch);
     }
     feed->posted[tw_pipeline_posted(feed->pipeline)] = batch;
     tw_pipeline_post(feed->pipeline, &to);

@@ -25,6 +25,7 @@ struct tw_feed {
     tw_feed_order_t           order[ORDERS];
     tw_pipeline_t            *pipeline;
     uint32_t                 *index;                     /* of the batch to post            */
+    uint32_t                 *batch;                     /* of all ranks                    */
     tw_feed_batch_t           posted[TW_PIPELINE_DEPTH]; /* oldest first */
     int                       transfer;
     uint64_t                  permutation; /* see tw_feed_shuffle() */

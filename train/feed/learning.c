@@ -86,6 +86,9 @@ static int add_images(const tw_learning_t *learning, tw_problem_t *problem)
     const tw_source_t *source = tw_feed_source(learning->feed);
     const size_t       n = source->part[TW_SUBSET_TRAIN].n, all = n < IMAGES ? n : IMAGES;
     tw_prepare_t       how = {.source = source, .list = learning->before, .part = TW_SUBSET_TRAIN};
+    const int          alone = source->fetch != NULL; /* only rank 0 can read any image */
+    const size_t       first = alone && learning->rank > 0 ? all : (size_t)learning->rank;
+    const size_t       step  = alone ? 1 : (size_t)learning->size;
     tw_broken_t        broken;
     tw_thread_state_t  state;
 
@@ -95,7 +98,7 @@ static int add_images(const tw_learning_t *learning, tw_problem_t *problem)
     }
     tw_broken_init(&broken);
     how.broken = tw_feed_skips(learning->feed) ? &broken : NULL;
-    for (size_t i = (size_t)learning->rank; i < all; i += (size_t)learning->size) {
+    for (size_t i = first; i < all; i += step) {
         for (how.view = 0; how.view < learning->before->views && !problem->set; how.view++) {
             tw_prepared_t prepared = {.index = (uint32_t)((uint64_t)i * n / all)};
 

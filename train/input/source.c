@@ -54,7 +54,8 @@ static int unknown(const char *spec, tw_problem_t *problem)
     return tw_problem_set(problem, "--data '%.100s' is no data set; accepted are %s", spec, forms);
 }
 
-int tw_source_open(tw_source_t *source, const char *spec, int skip, tw_problem_t *problem)
+int tw_source_open(tw_source_t *source, const char *spec, int skip, MPI_Comm comm,
+                   tw_problem_t *problem)
 {
     for (size_t k = 0; k < KINDS; k++) {
         const char *arguments = arguments_of(kinds[k], spec);
@@ -62,7 +63,7 @@ int tw_source_open(tw_source_t *source, const char *spec, int skip, tw_problem_t
         if (arguments == NULL) {
             continue;
         }
-        *source = (tw_source_t){.ops = kinds[k], .skip = skip};
+        *source = (tw_source_t){.ops = kinds[k], .skip = skip, .comm = comm};
         if (kinds[k]->open(source, spec, arguments, problem) != 0) {
             tw_source_close(source);
             return -1;
@@ -139,6 +140,9 @@ uint64_t tw_source_hash(const tw_source_t *source)
     uint64_t           hash    = tw_hash(0, facts, sizeof(facts));
     tw_source_reader_t reader  = {.buffer = {.bytes = NULL}};
 
+    if (source->hash != 0) {
+        return source->hash;
+    }
     for (tw_subset_t part = 0; part < TW_SUBSETS; part++) {
         hash = tw_hash(hash, source->part[part].labels,
                        source->part[part].n * sizeof(*source->part[part].labels));

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <mpi.h>
+
 #include "command/problem.h"
 #include "train/input/buffer.h"
 #include "train/input/image.h"
@@ -83,12 +85,22 @@ struct tw_source {
     char           **class_names; /* [classes], or NULL                                       */
     tw_source_part_t part[TW_SUBSETS];
     uint64_t         manifest; /* hash of names, sizes and labels, not of the images           */
+    uint64_t         hash;     /* of tw_source_hash(); 0: computed                             */
+    MPI_Comm         comm;     /* of the ranks that open it; MPI_COMM_NULL: this process alone */
+
+    /* Collective: image[n] of a part are a batch, which the ranks read by shares (tw_share()) after
+     * this call, and none else. By one thread, before any other reads them. NULL: images can be
+     * read at any time. */
+    void (*fetch)(const tw_source_t *source, tw_subset_t part, const uint32_t *image, size_t n);
 };
 
 /** Open the source that a text names.
+ * @param comm  of the ranks that do so at the same time, where images of one may be sent to others;
+ *              MPI_COMM_NULL: such sources are refused.
  * @param skip  detect an image that is not a file when it is read; else fail here.
  * @return 0, or -1 with the problem set and nothing to release. */
-int tw_source_open(tw_source_t *source, const char *spec, int skip, tw_problem_t *problem);
+int tw_source_open(tw_source_t *source, const char *spec, int skip, MPI_Comm comm,
+                   tw_problem_t *problem);
 
 /** Release it, after all readers; a zeroed one is allowed. */
 void tw_source_close(tw_source_t *source);

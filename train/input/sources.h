@@ -13,7 +13,8 @@
     X(list)                                                                                        \
     X(lmdb)                                                                                        \
     X(digits)                                                                                      \
-    X(random)
+    X(random)                                                                                      \
+    X(root)
 
 #define TW_SOURCE_DECLARE(name) extern const tw_source_ops_t tw_source_##name;
 TW_SOURCES(TW_SOURCE_DECLARE)
