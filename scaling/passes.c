@@ -201,7 +201,7 @@ static void run_passes(builder_t *b, const passes_t *passes, const divided_t *di
     }
 }
 
-void passes_put(builder_t *b, const scheme_t *scheme)
+double passes_put(builder_t *b, const scheme_t *scheme)
 {
     passes_t  passes = passes_of(b, scheme);
     divided_t divided;
@@ -209,4 +209,5 @@ void passes_put(builder_t *b, const scheme_t *scheme)
     pass_exchanges(b, &passes);
     layer_exchanges(b, &passes, &divided);
     run_passes(b, &passes, &divided);
+    return passes.number;
 }

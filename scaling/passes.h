@@ -8,7 +8,7 @@
 #include "scaling/builder.h"
 #include "scaling/scheme.h"
 
-/** The layers from training_t.dense on, split over b->parts ranks. */
-void passes_put(builder_t *b, const scheme_t *scheme);
+/** The layers from training_t.dense on, split over b->parts ranks. @return the number of passes. */
+double passes_put(builder_t *b, const scheme_t *scheme);
 
 #endif /* SCALING_PASSES_H */

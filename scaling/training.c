@@ -195,6 +195,12 @@ static void start_parts(builder_t *b, size_t from)
     }
 }
 
+/* Of split layers, in so many passes. Parts that groups of ranks add up are updated once. */
+static double updates_of(const builder_t *b, double passes)
+{
+    return b->t->period > 0.0 && b->parts == b->ranks ? ceil(passes / b->t->period) : 1.0;
+}
+
 /* The layers from `from` on are split; none, if that is behind the last. */
 static void put_step(builder_t *b, const scheme_t *scheme, size_t from)
 {
@@ -207,8 +213,9 @@ static void put_step(builder_t *b, const scheme_t *scheme, size_t from)
     owners_create(b, from);
     forward_layers(b, from);
     if (from < t->layers) {
-        passes_put(b, scheme);
-        builder_time(b, t->update * rest / (whole + rest) / b->parts);
+        const double updates = updates_of(b, passes_put(b, scheme));
+
+        builder_time(b, updates * t->update * rest / (whole + rest) / b->parts);
         first  = b->work->exchanges;
         update = t->update * whole / (whole + rest);
         start_parts(b, from);

@@ -159,7 +159,8 @@ int training_read(parser_t *p, const config_setting_t *group)
     if (!config_setting_is_group(group)) {
         return job_wrong(p, group, "training: accepted is a group: { key = value; ... }");
     }
-    if (job_only(p, group, "batch, bucket, update, owners, norms, blocks, loss, layers") != 0) {
+    if (job_only(p, group, "batch, bucket, update, period, owners, norms, blocks, loss, layers") !=
+        0) {
         return -1;
     }
     if (batch == NULL || layers == NULL) {
@@ -168,6 +169,7 @@ int training_read(parser_t *p, const config_setting_t *group)
     return job_whole(p, batch, VALUES_MOST, &t->batch) != 0 ||
                    (bucket != NULL && job_whole(p, bucket, VALUES_MOST, &t->bucket) != 0) ||
                    read_number(p, group, "update", SECONDS_MOST, &t->update) != 0 ||
+                   read_whole(p, group, "period", &t->period) != 0 ||
                    (owners != NULL && read_owners(p, owners, &t->owners) != 0) ||
                    read_of_owners(p, group, "norms", &t->norms) != 0 ||
                    read_of_owners(p, group, "blocks", &t->blocks) != 0 ||
@@ -201,6 +203,9 @@ void training_write(FILE *to, const workload_t *work)
     }
     fprintf(to, "training = {\n  batch = %.0fL;\n  bucket = %.0fL;\n  update = %.9g;\n", t->batch,
             t->bucket, t->update);
+    if (t->period > 0.0) {
+        fprintf(to, "  period = %.0fL;\n", t->period);
+    }
     if (t->owners != 0) {
         fprintf(to, "  owners = \"%s\";\n%s%s", training_owners(t->owners),
                 t->norms ? "  norms = true;\n" : "", t->blocks ? "  blocks = true;\n" : "");

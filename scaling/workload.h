@@ -103,9 +103,11 @@ typedef struct training {
         bucket; /* bytes of gradients that travel together                                        */
     double
         update; /* seconds of updating all parameters                                             */
-    int owners; /* of weights, a tw_weights_owners_t; 0: every rank updates all              */
-    int norms;  /* of the weights are exchanged in each step                                 */
-    int blocks; /* weights of layers whose names are equal up to the last point travel together */
+    double
+        period;  /* passes from one update of split layers to the next; 0: one a step             */
+    int owners;  /* of weights, a tw_weights_owners_t; 0: every rank updates all              */
+    int norms;   /* of the weights are exchanged in each step                                 */
+    int blocks;  /* weights of layers whose names are equal up to the last point travel together */
     int softmax; /* split layers exchange their largest outputs and the sums */
     size_t layers,
         dense; /* dense: the first of those that can be split; layers: there are none    */

@@ -9,9 +9,8 @@
 #include "command/problem.h"
 #include "train/options.h"
 
-/** Read the file of --plan on rank 0 and set model, batch, scheme, update and codec of all ranks from
- * it.
- * Collective, with equal options on all ranks.
+/** Read the file of --plan on rank 0 and set model, batch, scheme, update and codec of all ranks by
+ * it. Collective, with equal options on all ranks.
  * @return the same on all ranks: 0, or -1 with the problem set: no file, no advice in it, a
  *         different number of ranks, or an option given that the advice sets. */
 int tw_advice_take(tw_train_options_t *options, MPI_Comm comm, tw_problem_t *problem);

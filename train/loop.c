@@ -324,6 +324,7 @@ static void write_job(const tw_training_t *t, tw_problem_t *problem)
                                        .parts      = t->split ? t->parts.ranks : 1,
                                        .batch      = t->batch,
                                        .bucket     = t->options->bucket,
+                                       .period     = t->options->update_period,
                                        .statistics = tw_normalisation_global(&t->norm),
                                        .owners     = t->options->owners,
                                        .weight     = &t->codecs.weight,

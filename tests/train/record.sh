@@ -69,6 +69,18 @@ statistics_are_in_it() {
     same "$(counted channels)" 0
 }
 
+# Split layers updated after each pass: the job has the period, a time of one update, and as many of them on other ranks.
+updates_are_in_it() {
+    record 2 --model mlp --data digits:train=240 --batch 24 --steps 8 --scheme c --update-period 1 &&
+        grep -x '  period = 1L;' "$job" || return 1
+    sed -i 's/forward = [^;]*; backward = [^;]*;/forward = 0; backward = 0;/; s/update = .*;/update = 8;/' "$job"
+    for n in 2 4; do
+        LC_ALL=C awk -v c="$(predicted fp32 compute_seconds $n --scheme c)" 'BEGIN { print c; exit !(c > 7.99 && c < 8.01) }' || return 1
+    done
+    sed -i 's/period = 1L/period = 3L/' "$job" &&
+        LC_ALL=C awk -v c="$(predicted fp32 compute_seconds 4 --scheme c)" 'BEGIN { print c; exit !(c > 3.99 && c < 4.01) }'
+}
+
 # The last batch of an epoch is smaller, and the run has tests; steps are alike all the same.
 whole_epochs() { record 2 --model linear --data digits --batch 600 --epochs 3 && predicted tree8,fp32 seconds 4096; }
 
@@ -81,9 +93,10 @@ refusals() {
     refused 1 "--record $job: the run has fewer than 3 steps" --record "$job" --steps 2 --model linear && [ ! -e "$job" ]
 }
 
-plan 5
+plan 6
 check "all layers are in the job" all_layers
 check "thinwire scale says as many bytes as are sent" bytes_are_those_sent
 check "batch statistics are in it" statistics_are_in_it
+check "updates after passes" updates_are_in_it
 check "steps of whole epochs" whole_epochs
 check "bad options" refusals

@@ -17,6 +17,7 @@ enum { SKIPPED = 2, STEPS = 16 };
 struct tw_recorder {
     unsigned begun; /* steps */
     unsigned kept;
+    unsigned updates, most; /* of split layers: in the step at hand, in one of those kept */
     size_t   layers;
     double   last;    /* seconds of the step at hand until the last call */
     double  *seconds; /* [STEPS][places(): input, update, split, each layer forward and backward] */
@@ -82,7 +83,8 @@ void tw_recorder_step(tw_recorder_t *r)
     }
     if (keeps(r)) { /* tests in between have left something */
         memset(r->seconds + r->kept * places(r), 0, places(r) * sizeof(*r->seconds));
-        r->last = 0.0;
+        r->last    = 0.0;
+        r->updates = 0;
     }
 }
 
@@ -92,6 +94,7 @@ void tw_recorder_was(tw_recorder_t *r, tw_recorded_t what, size_t layer, double 
         r->seconds[r->kept * places(r) + place_of(what, layer)] +=
             computed > r->last ? computed - r->last : 0.0;
         r->last = computed;
+        r->updates += what == TW_RECORDED_SPLIT;
     }
 }
 
@@ -112,6 +115,7 @@ void tw_recorder_end(tw_recorder_t *r, const tw_masters_t *masters, double compu
     }
     tw_recorder_was(r, TW_RECORDED_UPDATE, 0, computed);
     r->kept++;
+    r->most = r->updates > r->most ? r->updates : r->most;
     take_codecs(r, masters);
 }
 
@@ -170,7 +174,8 @@ static int fill(const tw_recorder_t *r, const tw_recorder_about_t *about, worklo
     t->batch    = (double)about->batch;
     t->bucket   = (double)about->bucket;
     t->update   = taken(r, TW_RECORDED_UPDATE, 0) / about->own +
-                about->parts * taken(r, TW_RECORDED_SPLIT, 0);
+                about->parts * taken(r, TW_RECORDED_SPLIT, 0) / (r->most > 0 ? r->most : 1);
+    t->period           = (double)about->period;
     t->owners           = about->owners;
     t->norms            = r->norms;
     t->blocks           = about->owners != 0 && about->weight->by_block;

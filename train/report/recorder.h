@@ -31,6 +31,7 @@ typedef struct tw_recorder_about {
     const tw_network_t      *network;
     int                      ranks, parts;  /* parts of split layers                        */
     size_t                   batch, bucket; /* examples; bytes                            */
+    size_t                   period;        /* passes per update of split layers; 0: all  */
     int                      statistics;    /* steps exchange normalisation statistics    */
     int                      owners;        /* of weights, a tw_weights_owners_t, or 0    */
     const tw_weight_codec_t *weight;        /* with owners: codec of weights   */
