@@ -150,7 +150,7 @@ const char *rig_open(tw_source_t *source, const char *spec)
     }
     whole[n] = '\0';
     problem  = (tw_problem_t){0};
-    status   = tw_source_open(source, whole, rig_skip, MPI_COMM_NULL, &problem);
+    status   = tw_source_open(source, whole, rig_skip, NULL, &problem);
     ck_assert_int_eq(status, problem.set ? -1 : 0);
     return problem.text;
 }

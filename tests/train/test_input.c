@@ -360,7 +360,7 @@ START_TEST(data_names_are_checked)
     tw_problem_t             problem = {0};
     tw_source_t              source;
 
-    ck_assert_int_eq(tw_source_open(&source, bad[_i], 0, MPI_COMM_NULL, &problem), -1);
+    ck_assert_int_eq(tw_source_open(&source, bad[_i], 0, NULL, &problem), -1);
     ck_assert_ptr_nonnull(strstr(problem.text, "--data"));
     ck_assert_ptr_null(strchr(problem.text, '\n'));
 }

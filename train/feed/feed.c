@@ -10,6 +10,7 @@
 #include "train/feed/feed_inside.h"
 #include "train/input/fold.h"
 #include "train/input/prepare.h"
+#include "train/input/root.h"
 #include "train/base/random.h"
 
 static void shuffle(uint32_t *image, size_t n, uint64_t key)
@@ -112,14 +113,15 @@ static int fit(tw_feed_t *feed, tw_network_t *net, tw_problem_t *problem)
 int tw_feed_create(tw_feed_t **feed_p, const tw_train_options_t *options, tw_network_t *network,
                    MPI_Comm comm, tw_problem_t *problem)
 {
-    tw_feed_t *feed = calloc(1, sizeof(*feed));
+    const tw_source_ranks_t ranks = {comm};
+    tw_feed_t              *feed  = calloc(1, sizeof(*feed));
 
     if (feed == NULL) {
         return tw_problem_set(problem, "out of memory");
     }
     feed->options = options;
-    if (tw_source_open(&feed->source, options->data, strcmp(options->bad_images, "skip") == 0, comm,
-                       problem) != 0 ||
+    if (tw_source_open(&feed->source, options->data, strcmp(options->bad_images, "skip") == 0,
+                       &ranks, problem) != 0 ||
         make_lists(feed, network, problem) != 0 || fit(feed, network, problem) != 0) {
         tw_feed_destroy(feed);
         return -1;

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <mpi.h>
+
 #include <thinwire/trace.h>
 
 #include "train/input/pipeline.h"

@@ -22,6 +22,7 @@
 #include "train/base/share.h"
 #include "train/input/pipeline.h"
 #include "train/input/record.h"
+#include "train/input/root.h"
 #include "train/input/sources.h"
 
 enum { SHARES = TW_PIPELINE_DEPTH + 1, TAG = 1 };
@@ -306,7 +307,7 @@ static int root_open(tw_source_t *source, const char *spec, const char *argument
     tw_root_t *root;
     int        have = 0;
 
-    if (source->comm == MPI_COMM_NULL) {
+    if (source->ranks == NULL) {
         return tw_problem_set(problem,
                               "--data %s: rank 0 sends images to the ranks of a training, "
                               "and to nobody else",
@@ -320,16 +321,16 @@ static int root_open(tw_source_t *source, const char *spec, const char *argument
     }
     root = calloc(1, sizeof(*root));
     if (root == NULL) {
-        MPI_Abort(source->comm, EXIT_FAILURE);
+        MPI_Abort(source->ranks->comm, EXIT_FAILURE);
         return -1;
     }
     source->state = root;
     pthread_mutex_init(&root->lock, NULL);
-    MPI_Comm_dup(source->comm, &root->comm);
+    MPI_Comm_dup(source->ranks->comm, &root->comm);
     MPI_Comm_rank(root->comm, &root->rank);
     MPI_Comm_size(root->comm, &root->size);
     if (root->rank == 0) {
-        have = tw_source_open(&root->inner, arguments, 0, MPI_COMM_NULL, problem) == 0;
+        have = tw_source_open(&root->inner, arguments, 0, NULL, problem) == 0;
     }
     return exchange(source, have, problem);
 }

@@ -54,7 +54,7 @@ static int unknown(const char *spec, tw_problem_t *problem)
     return tw_problem_set(problem, "--data '%.100s' is no data set; accepted are %s", spec, forms);
 }
 
-int tw_source_open(tw_source_t *source, const char *spec, int skip, MPI_Comm comm,
+int tw_source_open(tw_source_t *source, const char *spec, int skip, const tw_source_ranks_t *ranks,
                    tw_problem_t *problem)
 {
     for (size_t k = 0; k < KINDS; k++) {
@@ -63,11 +63,12 @@ int tw_source_open(tw_source_t *source, const char *spec, int skip, MPI_Comm com
         if (arguments == NULL) {
             continue;
         }
-        *source = (tw_source_t){.ops = kinds[k], .skip = skip, .comm = comm};
+        *source = (tw_source_t){.ops = kinds[k], .skip = skip, .ranks = ranks};
         if (kinds[k]->open(source, spec, arguments, problem) != 0) {
             tw_source_close(source);
             return -1;
         }
+        source->ranks = NULL;
         return 0;
     }
     *source = (tw_source_t){.ops = NULL};

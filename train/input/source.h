@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <mpi.h>
-
 #include "command/problem.h"
 #include "train/input/buffer.h"
 #include "train/input/image.h"
@@ -38,7 +36,8 @@ typedef struct tw_source_reader {
     tw_buffer_t buffer;
 } tw_source_reader_t;
 
-typedef struct tw_source tw_source_t;
+typedef struct tw_source       tw_source_t;
+typedef struct tw_source_ranks tw_source_ranks_t; /* root.h */
 
 /* A kind of source. All slots are filled. */
 typedef struct tw_source_ops {
@@ -86,7 +85,7 @@ struct tw_source {
     tw_source_part_t part[TW_SUBSETS];
     uint64_t         manifest; /* hash of names, sizes and labels, not of the images           */
     uint64_t         hash;     /* of tw_source_hash(); 0: computed                             */
-    MPI_Comm         comm;     /* of the ranks that open it; MPI_COMM_NULL: this process alone */
+    const tw_source_ranks_t *ranks; /* in open(): that open it together; NULL: this process */
 
     /* Collective: image[n] of a part are a batch, which the ranks read by shares (tw_share()) after
      * this call, and none else. By one thread, before any other reads them. NULL: images can be
@@ -95,11 +94,11 @@ struct tw_source {
 };
 
 /** Open the source that a text names.
- * @param comm  of the ranks that do so at the same time, where images of one may be sent to others;
- *              MPI_COMM_NULL: such sources are refused.
- * @param skip  detect an image that is not a file when it is read; else fail here.
+ * @param ranks  that do so at the same time, where images of one may be sent to others; NULL: such
+ *               sources are refused.
+ * @param skip   detect an image that is not a file when it is read; else fail here.
  * @return 0, or -1 with the problem set and nothing to release. */
-int tw_source_open(tw_source_t *source, const char *spec, int skip, MPI_Comm comm,
+int tw_source_open(tw_source_t *source, const char *spec, int skip, const tw_source_ranks_t *ranks,
                    tw_problem_t *problem);
 
 /** Release it, after all readers; a zeroed one is allowed. */

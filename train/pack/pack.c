@@ -263,7 +263,7 @@ int tw_pack(const tw_pack_config_t *config, tw_pack_result_t *result, tw_problem
     int         status;
 
     if (pack_check(config, problem) != 0 ||
-        tw_source_open(&p.source, config->source, config->skip, MPI_COMM_NULL, problem) != 0) {
+        tw_source_open(&p.source, config->source, config->skip, NULL, problem) != 0) {
         return -1;
     }
     p.total = (uint64_t)p.source.part[TW_SUBSET_TRAIN].n + p.source.part[TW_SUBSET_TEST].n;
