@@ -255,6 +255,32 @@ static void groups_stay_on_their_rank(void)
     split_free(&f);
 }
 
+/* Bytes that a pass with its gradients sends, or puts where others of the node read them. */
+static uint64_t bytes_of(const char *text)
+{
+    const tw_head_how_t how = split_how();
+    tw_stats_t          stats;
+    split_t             f;
+
+    split_make(&f, text, TW_LOSS_LOGISTIC, 6, &how);
+    f.pass.count = 0;
+    T_OK(tw_comm_stats_reset(t_world));
+    split_run(&f, &f.split, 0);
+    T_OK(tw_comm_stats(t_world, &stats));
+    split_free(&f);
+    return stats.bytes_memory;
+}
+
+/* A linear layer in groups that the ranks divide takes each rank's own activations, so that of a
+ * layer of 120 units its 12 travel; those of the next layer, 60, do as before. */
+static void a_projection_is_what_travels(void)
+{
+    const uint64_t whole = bytes_of("r120 r60 l5"), less = bytes_of("r120 L12/12 r60 l5");
+
+    T_CHECK(whole > 0 && (12 % t_size != 0 || 180 * less == 72 * whole), "%d of %d bytes",
+            (int)less, (int)whole);
+}
+
 /* All classes have the same weights: nothing is greater than the label's output only if all ranks
  * computed it from the same activations, bit by bit. */
 static void all_ranks_hold_the_same(void)
@@ -546,6 +572,7 @@ int main(int argc, char **argv)
         {"views_are_averaged", views_are_averaged, 1},
         {"calls_are_few", calls_are_few, 1},
         {"groups_stay_on_their_rank", groups_stay_on_their_rank, 1},
+        {"a_projection_is_what_travels", a_projection_is_what_travels, 2},
         {"all_ranks_hold_the_same", all_ranks_hold_the_same, 1},
         {"codecs_are_used", codecs_are_used, 1},
         {"others_may_travel", others_may_travel, 1},
