@@ -37,13 +37,13 @@ static bool run(const uint8_t *data, size_t size)
 /* The built-in models. */
 static size_t seed(int index, uint8_t *data)
 {
-    static const char *const names[] = {"linear", "mlp",        "lenet", "resnet-20",
-                                        "vgg-a",  "alexnet-s4", NULL};
+    static const char *const names[] = {"linear", "mlp",        "lenet",        "resnet-20",
+                                        "vgg-a",  "alexnet-s4", "alexnet-2012", "googlenet"};
     tw_problem_t             problem = {0};
     char                     source[256], *text = NULL;
     size_t                   size;
 
-    if (index >= 6) {
+    if (index >= (int)(sizeof(names) / sizeof(names[0]))) {
         return 0;
     }
     fuzz_check(tw_network_text(names[index], &text, source, &problem) == 0, "there is the model");
