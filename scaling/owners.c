@@ -67,6 +67,14 @@ static double most_of(const builder_t *b, double count)
     return b->t->owners == TW_WEIGHTS_ROOT ? count : owners_share(count, OWNERS_UNIT, b->ranks);
 }
 
+/* Gradients of biases, and of few weights, are fp32. */
+static const char *class_of(const builder_t *b, size_t g)
+{
+    const int small = tw_tensor_is_small((size_t)b->owners->group[g].count, 0);
+
+    return g > 0 && !(b->lossy && small) ? "grad" : "";
+}
+
 static void add_exchanges(builder_t *b, size_t g)
 {
     const int               root  = b->t->owners == TW_WEIGHTS_ROOT;
@@ -74,7 +82,7 @@ static void add_exchanges(builder_t *b, size_t g)
     const training_layer_t *layer = &b->t->layer[group->layer];
 
     group->sum = builder_exchange(b, root ? TW_OPERATION_REDUCE : TW_OPERATION_REDUCE_SCATTER,
-                                  group->count, g > 0 ? "grad" : "", "gradients");
+                                  group->count, class_of(b, g), "gradients");
     group->send =
         builder_exchange(b, root ? TW_OPERATION_BCAST : TW_OPERATION_ALLGATHER, group->count,
                          g > 0 ? "weight" : "", g > 0 ? layer->name : "biases");

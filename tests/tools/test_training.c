@@ -125,7 +125,7 @@ static const struct by_hand {
      "0.002 0.04 0.02 0.008 0.004 0.016 0 0.04 0.08 0 0.003"},
     {WITH_OWNERS("owners = \"root\";"), "data", 2, 1,
      "0.001 wait310 wait900 0.02 allgather:402:- wait402 0.01 wait2000 0.004 wait100 0.002 0.008 "
-     "reduce:100:grad 0 reduce:2000:grad allgather:400:- wait400 0.02 0.04 reduce:900:grad 0 "
+     "reduce:100:- 0 reduce:2000:grad allgather:400:- wait400 0.02 0.04 reduce:900:- 0 "
      "allreduce:2:- reduce:310:- wait100 wait2000 wait900 wait310 wait2 0.003 "
      "bcast:310:- bcast:900:weight bcast:2000:weight bcast:100:weight"},
     {WITH_OWNERS("owners = \"root\"; norms = true; blocks = true;"), "data", 2, 0,

@@ -173,6 +173,9 @@ int tw_masters_describe_groups(const tw_masters_t *m, tw_weights_group_t *list,
                                   "accepted: one for a block, or group=layer",
                                   g->name);
         }
+        if (own[0] == '\0' && tw_tensor_is_small(g->count, 0)) {
+            own = "fp32"; /* as in buckets, so that residuals are of the same tensors */
+        }
         list[i] = (tw_weights_group_t){.name           = g->name,
                                        .weights        = params->value + g->first,
                                        .gradient       = params->gradient + g->first,
