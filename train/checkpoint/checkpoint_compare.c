@@ -161,9 +161,18 @@ int tw_checkpoint_same_split(const tw_checkpoint_header_t *a, const tw_checkpoin
     return (a->split[0] != '\0') == (b->split[0] != '\0');
 }
 
+/* Gradients of the layers of a block are summed as one. */
+static int in_blocks(const tw_checkpoint_header_t *header)
+{
+    return strstr(header->weights, ",group=block") != NULL;
+}
+
 int tw_checkpoint_same_residuals(const tw_checkpoint_header_t *a, const tw_checkpoint_header_t *b)
 {
-    return strcmp(a->codec, b->codec) == 0 && tw_checkpoint_same_split(a, b);
+    const int blocks = in_blocks(a) || in_blocks(b);
+
+    return strcmp(a->codec, b->codec) == 0 && tw_checkpoint_same_split(a, b) &&
+           (!blocks || strcmp(a->weights, b->weights) == 0);
 }
 
 int tw_checkpoint_same_order(const tw_checkpoint_header_t *a, const tw_checkpoint_header_t *b)
