@@ -11,6 +11,7 @@
 #include <mpi.h>
 
 #include "tests/fuzz/target.h"
+#include "tests/fuzz/training.h"
 #include "train/changes.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/base/hash.h"
@@ -24,7 +25,7 @@ static const char model[] = "input = { channels = 1; height = 4; width = 4; };\n
 static tw_training_t      training;
 static tw_train_options_t options;
 
-static void begin(void)
+void fuzz_training(tw_train_options_t *o, tw_training_t *t)
 {
     static char  name[]  = "/tmp/thinwire-fuzz.XXXXXX.cfg";
     static char *argv[]  = {"fuzz",    "--model", name,      "--data", "random:4x4x1,3,n=8,test=2",
@@ -36,13 +37,18 @@ static void begin(void)
 
     fuzz_check(fd >= 0 && write(fd, model, sizeof(model) - 1) == sizeof(model) - 1, "a model");
     close(fd);
-    made = tw_train_options_parse(&options, 11, argv, &problem) == 0 &&
-           tw_training_create(&training, &options, fuzz_context(), MPI_COMM_WORLD, &problem) == 0;
+    made = tw_train_options_parse(o, 11, argv, &problem) == 0 &&
+           tw_training_create(t, o, fuzz_context(), MPI_COMM_WORLD, &problem) == 0;
     unlink(name);
     if (!made) {
         fprintf(stderr, "%s\n", problem.text);
     }
     fuzz_check(made, "there is a training run");
+}
+
+static void begin(void)
+{
+    fuzz_training(&options, &training);
 }
 
 /* After three steps of two an epoch, and a test after each. */

@@ -22,7 +22,7 @@ plain() {
     local seconds=${TW_FUZZ_PLAIN:-$((${TW_ALL:+13} + 2))}
     case $1 in
         jpeg | png) seconds=$((2 * seconds)) ;;
-        checkpoint | decisions | feedback | record | rules) seconds=$(((seconds + 2) / 3)) ;;
+        checkpoint | decisions | feedback | record | rules | safetensors) seconds=$(((seconds + 2) / 3)) ;;
     esac
     timeout -k 5 $((seconds + 90)) nice -n 10 "$program" "$1" "seconds=$seconds"
 }

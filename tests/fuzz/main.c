@@ -26,9 +26,9 @@
 #include "tests/fuzz/target.h"
 
 static const fuzz_target_t *const targets[] = {
-    &fuzz_checkpoint, &fuzz_cifar, &fuzz_codec, &fuzz_decisions, &fuzz_facts, &fuzz_feedback,
-    &fuzz_idx,        &fuzz_jpeg,  &fuzz_job,   &fuzz_model,     &fuzz_png,   &fuzz_record,
-    &fuzz_rules,      &fuzz_spec,  &fuzz_wire,  &fuzz_xml};
+    &fuzz_checkpoint, &fuzz_cifar,       &fuzz_codec, &fuzz_decisions, &fuzz_facts, &fuzz_feedback,
+    &fuzz_idx,        &fuzz_jpeg,        &fuzz_job,   &fuzz_model,     &fuzz_png,   &fuzz_record,
+    &fuzz_rules,      &fuzz_safetensors, &fuzz_spec,  &fuzz_wire,      &fuzz_xml};
 
 static const fuzz_target_t *target; /* of this process */
 

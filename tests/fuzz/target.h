@@ -27,7 +27,7 @@ typedef struct fuzz_target {
 
 extern const fuzz_target_t fuzz_checkpoint, fuzz_cifar, fuzz_codec, fuzz_decisions, fuzz_facts,
     fuzz_feedback, fuzz_idx, fuzz_jpeg, fuzz_job, fuzz_model, fuzz_png, fuzz_record, fuzz_rules,
-    fuzz_spec, fuzz_wire, fuzz_xml;
+    fuzz_safetensors, fuzz_spec, fuzz_wire, fuzz_xml;
 
 /* A broken promise: says so and ends the process as a crash would. */
 void fuzz_check(bool kept, const char *promise);
