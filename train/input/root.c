@@ -40,8 +40,9 @@ typedef struct tw_root_bytes {
 typedef struct tw_root_share {
     tw_subset_t     part;
     size_t          n;
-    tw_root_bytes_t image; /* uint32_t [n]               */
-    tw_root_bytes_t data;  /* sizes [n], and the records */
+    size_t          next;  /* the place that is probably asked for, as images are read in order */
+    tw_root_bytes_t image; /* uint32_t [n]                                                      */
+    tw_root_bytes_t data;  /* where each record ends, uint64_t [n], with BROKEN; and the records */
 } tw_root_share_t;
 
 typedef struct tw_root {
@@ -152,19 +153,25 @@ static void send_share(tw_root_t *root, tw_subset_t part, const uint32_t *image,
 static void receive_share(tw_root_t *root, tw_subset_t part, const uint32_t *image, size_t n)
 {
     tw_root_share_t *share = &root->share[root->fetched % SHARES];
-    uint64_t         bytes;
+    uint64_t         bytes, at = sizeof(at) * n, *end;
 
     pthread_mutex_lock(&root->lock);
     share->n = 0;
     pthread_mutex_unlock(&root->lock);
     receive_bytes(root, &bytes, sizeof(bytes));
     receive_bytes(root, need(root, &share->data, bytes), bytes);
+    end = (uint64_t *)(void *)share->data.at;
+    for (size_t i = 0; i < n; i++) {
+        at += end[i] & ~BROKEN;
+        end[i] = at | (end[i] & BROKEN);
+    }
     if (n > 0) {
         memcpy(need(root, &share->image, n * sizeof(*image)), image, n * sizeof(*image));
     }
     pthread_mutex_lock(&root->lock);
     share->part = part;
     share->n    = n;
+    share->next = 0;
     root->fetched++;
     pthread_mutex_unlock(&root->lock);
 }
@@ -184,22 +191,38 @@ static void root_fetch(const tw_source_t *source, tw_subset_t part, const uint32
     }
 }
 
-/* The bytes of an image that has arrived, and its size; NULL: it has not. */
+/* The place of an image in a share; its n: it is not there. */
+static size_t place_of(const tw_root_share_t *share, tw_subset_t part, uint32_t image)
+{
+    const uint32_t *has = (const uint32_t *)(const void *)share->image.at;
+
+    for (size_t k = 0; k < share->n && share->part == part; k++) {
+        const size_t i = (share->next + k) % share->n;
+
+        if (has[i] == image) {
+            return i;
+        }
+    }
+    return share->n;
+}
+
+/* The bytes of an image that has arrived, and its size, with BROKEN; NULL: it has not. */
 static const uint8_t *find(tw_root_t *root, tw_subset_t part, uint32_t image, uint64_t *size_p)
 {
     const uint8_t *found = NULL;
 
     pthread_mutex_lock(&root->lock);
     for (uint64_t back = 1; back <= SHARES && back <= root->fetched && found == NULL; back++) {
-        const tw_root_share_t *share = &root->share[(root->fetched - back) % SHARES];
-        uint64_t               at    = sizeof(at) * share->n;
-        uint32_t               other;
+        tw_root_share_t *share = &root->share[(root->fetched - back) % SHARES];
+        const uint64_t  *end   = (const uint64_t *)(const void *)share->data.at;
+        const size_t     i     = place_of(share, part, image);
 
-        for (size_t i = 0; i < share->n && share->part == part && found == NULL; i++) {
-            memcpy(&other, share->image.at + sizeof(other) * i, sizeof(other));
-            memcpy(size_p, share->data.at + sizeof(*size_p) * i, sizeof(*size_p));
-            found = other == image ? share->data.at + at : NULL;
-            at += *size_p & ~BROKEN;
+        if (i < share->n) {
+            const uint64_t begin = i > 0 ? end[i - 1] & ~BROKEN : sizeof(*end) * share->n;
+
+            found       = share->data.at + begin;
+            *size_p     = end[i] - begin;
+            share->next = i + 1;
         }
     }
     pthread_mutex_unlock(&root->lock);
