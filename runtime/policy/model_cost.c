@@ -452,7 +452,7 @@ static void tw_cost_reduce_hierarchical(const tw_model_query_t *q, tw_model_cost
 }
 
 /* Along the nodes, or through a tree of them where that is quicker, a share by each rank of a node,
- * and through the memory of each. (The algorithm changes over by CHAIN_MIN, which is about
+ * and through the memory of each. (The algorithm changes over by MESSAGE_COST, which is about
  * there.) */
 static void tw_cost_bcast_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
 {

@@ -40,10 +40,6 @@ static const tw_setting_field_t tw_policy_fields[] = {
     {"BCAST", "auto", "Algorithm of bcast.",
      offsetof(tw_policy_config_t, named[TW_OPERATION_BCAST]), TW_SETTING_CHOICE, 0, 0,
      tw_bcast_names, false},
-    {"CHAIN_MIN", "64k",
-     "Least encoded bytes of a vector, for each link of the chain, that is broadcast along a "
-     "chain.",
-     offsetof(tw_policy_config_t, chain_min), TW_SETTING_MEMUNITS, 0, 0, NULL, true},
     {"REDUCE_SCATTER", "auto", "Algorithm of reduce-scatters where the call names none.",
      offsetof(tw_policy_config_t, named[TW_OPERATION_REDUCE_SCATTER]), TW_SETTING_CHOICE, 0, 0,
      tw_scatter_names, false},
@@ -119,9 +115,23 @@ bool tw_policy_grid(const tw_policy_config_t *config, size_t encoded, int ranks)
     return pays;
 }
 
+/* Between two ranks both are the same, but for the length of fragments. */
 bool tw_policy_chain(const tw_policy_config_t *config, size_t encoded, int ranks)
 {
-    return ranks > 1 && encoded / (size_t)(ranks - 1) >= config->chain_min;
+    const size_t p     = (size_t)ranks;
+    size_t       depth = 1, fragment;
+
+    if (ranks < 3) {
+        return ranks == 2 && encoded > TW_FRAGMENT;
+    }
+    while ((size_t)1 << depth < p) {
+        depth++;
+    }
+    fragment = tw_policy_chain_fragment(config->message_cost, encoded, ranks);
+    fragment = fragment < encoded ? fragment : encoded;
+    return encoded >
+           ((p - 1 - depth) * TW_STEP_MESSAGES * config->message_cost + (p - 2) * fragment) /
+               (depth - 1);
 }
 
 /* Do sums inside nodes of `ranks` ranks, and then between nodes, cost less than direct? The link of
@@ -194,8 +204,8 @@ bool tw_policy_alltoall_grid(const tw_policy_config_t *config, size_t encoded, i
 
 /* ---- a call that names nothing --------------------------------------------------------------- */
 
-const tw_policy_config_t tw_policy_defaults = {
-    .direct_max = (size_t)8 << 10, .chain_min = (size_t)64 << 10, .message_cost = TW_MESSAGE_COST};
+const tw_policy_config_t tw_policy_defaults = {.direct_max   = (size_t)8 << 10,
+                                               .message_cost = TW_MESSAGE_COST};
 
 static const char *tw_usual_reduction(size_t encoded, int ranks)
 {

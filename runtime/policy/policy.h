@@ -17,7 +17,6 @@ typedef struct tw_policy_config {
      * of allreduce, and reduce-scatter none. */
     int    named[TW_OPERATIONS];
     size_t direct_max;   /* auto: largest encoded vector that goes direct, in bytes  */
-    size_t chain_min;    /* auto: least encoded bytes per link of a chain            */
     size_t message_cost; /* auto: bytes that a link carries in the time of a message */
 } tw_policy_config_t;
 
@@ -57,8 +56,8 @@ static inline bool tw_policy_in_shares(size_t message_cost, size_t bytes, int no
     return nodes > 2 && bytes > message_cost * ((n + 7) * n) / ((n - 1) * (n - 2));
 }
 
-/* Of a broadcast: a tree of P ranks takes the time of ceil(log2 P) vectors, a chain that of one
- * vector, P - 2 fragments and P - 1 latencies. */
+/* Of a broadcast: a tree of P ranks takes the time of ceil(log2 P) vectors and as many latencies, a
+ * chain that of one vector, P - 2 fragments and P - 1 latencies. Is a chain quicker? */
 bool tw_policy_chain(const tw_policy_config_t *config, size_t encoded, int ranks);
 
 /* Bytes of codes in a fragment along a chain: TW_FRAGMENT, or a half of it again and again, about

@@ -167,9 +167,9 @@ static void an_error_from_other_counts_says_where_to_look(void)
 static void ranks_with_other_wire_settings_are_named(void)
 {
     static const char *const others[] = {
-        "CHUNK=64k",          "MESSAGE_LIMIT=1M",  "CHECK=1",         "WINDOW=5",
-        "ALLREDUCE=two_pass", "DIRECT_MAX=1",      "BCAST=tree",      "CHAIN_MIN=1",
-        "ALLGATHER=grid",     "ALLTOALL=pairwise", "MESSAGE_COST=1k", "TRANSPORT=ucx"};
+        "CHUNK=64k",          "MESSAGE_LIMIT=1M", "CHECK=1",      "WINDOW=5",
+        "ALLREDUCE=two_pass", "DIRECT_MAX=1",     "BCAST=tree",   "ALLGATHER=grid",
+        "ALLTOALL=pairwise",  "MESSAGE_COST=1k",  "TRANSPORT=ucx"};
 
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         const char *const settings[] = {others[i], NULL};

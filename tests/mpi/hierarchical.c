@@ -34,7 +34,7 @@ static void every_codec(t_op_t kind)
             .kind = kind, .algorithm = TW_ALGORITHM_HIERARCHICAL, .node_ranks = layouts[l]};
         tw_context_t *ctx;
         tw_comm_t    *comm =
-            cut(layouts[l], kind == T_BCAST && l % 2 == 1 ? "CHAIN_MIN=1" : NULL, NULL, &ctx);
+            cut(layouts[l], kind == T_BCAST && l % 2 == 1 ? "MESSAGE_COST=1" : NULL, NULL, &ctx);
 
         t_jobs_edges(comm, shape);
         t_comm_done(comm, ctx);

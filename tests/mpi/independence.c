@@ -77,7 +77,7 @@ static void whatever_the_window(void)
 
 static void whatever_the_way_of_a_broadcast(void)
 {
-    static const char *const ways[] = {"BCAST=tree", "BCAST=chain", "CHAIN_MIN=1k"};
+    static const char *const ways[] = {"BCAST=tree", "BCAST=chain", "MESSAGE_COST=1"};
 
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         const char *const settings[] = {ways[i], "CHUNK=1024", NULL};

@@ -93,7 +93,6 @@ START_TEST(defaults_are_those_of_the_settings)
         ck_assert_int_eq(tw_policy_named(&tw_policy_defaults, (tw_operation_t)o), 0);
     }
     ck_assert_uint_eq(config.direct_max, tw_policy_defaults.direct_max);
-    ck_assert_uint_eq(config.chain_min, tw_policy_defaults.chain_min);
     ck_assert_uint_eq(config.message_cost, tw_policy_defaults.message_cost);
 }
 END_TEST
@@ -215,11 +214,21 @@ START_TEST(long_vectors_are_broadcast_along_a_chain)
 
     ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
     ck_assert(!tw_policy_chain(&config, SIZE_MAX, 1));
-    for (int ranks = 2; ranks < 5000; ranks *= 2) {
-        const size_t least = config.chain_min * (size_t)(ranks - 1);
+    for (int ranks = 3; ranks < 70000; ranks += ranks / 2) {
+        const double depth = ceil(log2(ranks)), latency = 8.0 * (double)config.message_cost;
 
-        ck_assert(!tw_policy_chain(&config, least - 1, ranks));
-        ck_assert(tw_policy_chain(&config, least, ranks));
+        for (size_t bytes = 1; bytes < (size_t)1 << 40; bytes += bytes / 3 + 1) {
+            const size_t cut      = tw_policy_chain_fragment(config.message_cost, bytes, ranks);
+            const double fragment = (double)(cut < bytes ? cut : bytes);
+            const double chain    = (ranks - 1) * latency + (double)bytes + (ranks - 2) * fragment;
+            const double tree     = depth * (latency + (double)bytes);
+
+            if (fabs(chain - tree) > depth) {
+                ck_assert_msg(tw_policy_chain(&config, bytes, ranks) == (chain < tree),
+                              "%zu bytes, %d ranks: %g, %g", bytes, ranks, chain, tree);
+            }
+        }
+        ck_assert(tw_policy_chain(&config, SIZE_MAX, ranks));
     }
 }
 END_TEST

@@ -117,17 +117,17 @@ tw_status_t tw_comm_compare_wire(tw_comm_t *comm)
         record, sizeof(record),
         "version=" PACKAGE_VERSION ";byte order=%s;THINWIRE_TRANSPORT=%s;THINWIRE_CHUNK=%zu;"
         "THINWIRE_MESSAGE_LIMIT=%zu;THINWIRE_WINDOW=%d;THINWIRE_CHECK=%d;THINWIRE_ALLREDUCE=%d;"
-        "THINWIRE_DIRECT_MAX=%zu;THINWIRE_BCAST=%d;THINWIRE_CHAIN_MIN=%zu;"
+        "THINWIRE_DIRECT_MAX=%zu;THINWIRE_BCAST=%d;"
         "THINWIRE_REDUCE_SCATTER=%d;THINWIRE_ALLGATHER=%d;THINWIRE_ALLTOALL=%d;"
         "THINWIRE_MESSAGE_COST=%zu;THINWIRE_NODE_RANKS=%d;"
         "THINWIRE_NODE_READ=%d;tags=%" PRIu64 ";",
         first == 4 ? "little-endian" : "big-endian", tw_transports[comm->config.transport],
         comm->config.chunk, comm->config.message_limit, comm->config.window, comm->config.check,
         comm->policy.named[TW_OPERATION_ALLREDUCE], comm->policy.direct_max,
-        comm->policy.named[TW_OPERATION_BCAST], comm->policy.chain_min,
-        comm->policy.named[TW_OPERATION_REDUCE_SCATTER], comm->policy.named[TW_OPERATION_ALLGATHER],
-        comm->policy.named[TW_OPERATION_ALLTOALL], comm->policy.message_cost,
-        comm->config.node_ranks, comm->config.node_read, comm->tag_cycle);
+        comm->policy.named[TW_OPERATION_BCAST], comm->policy.named[TW_OPERATION_REDUCE_SCATTER],
+        comm->policy.named[TW_OPERATION_ALLGATHER], comm->policy.named[TW_OPERATION_ALLTOALL],
+        comm->policy.message_cost, comm->config.node_ranks, comm->config.node_read,
+        comm->tag_cycle);
     return tw_record_compare(comm, record, "settings");
 }
 
