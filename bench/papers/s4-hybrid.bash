@@ -5,6 +5,7 @@
 # shellcheck shell=bash disable=SC2154  # of papers.sh
 target() {
     local mnist=mnist:$data/mnist seeds=${SEEDS:-$(either 1 '1 2')} epochs=${EPOCHS:-$(either 1 6)} s
+    local -x THINWIRE_NODE_RANKS=1 # bytes as between hosts: inside one, float32 passes through memory
     need mnist
     for s in $seeds; do
         run "s4-one-$s" 1 --model lenet --data "$mnist" --epochs "$epochs" --seed "$s"

@@ -5,6 +5,7 @@
 # shellcheck shell=bash disable=SC2154  # of papers.sh
 target() {
     local mnist=mnist:$data/mnist seeds=${SEEDS:-$(either 1 '1 2')} epochs=${EPOCHS:-$(either 1 3)} kind s
+    local -x THINWIRE_NODE_RANKS=1 # bytes as between hosts: inside one, float32 passes through memory
     need mnist
     restricted whole ''
     restricted groups '' 'groups = 4;'
