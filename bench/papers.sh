@@ -41,10 +41,18 @@ need() {
     case $1 in
         mnist) from='the four IDX files of MNIST, from http://yann.lecun.com/exdb/mnist/' ;;
         cifar10) from='the binary version of CIFAR-10, from https://www.cs.toronto.edu/~kriz/cifar.html' ;;
-        cifar10/cifar10-jpeg.tar.xz) from='CIFAR-10 as JPEG files, train/CLASS/*.jpg and test/CLASS/*.jpg, from https://www.cs.toronto.edu/~kriz/cifar.html' ;;
+        *jpeg.tar.xz) from='train/CLASS/*.jpg and test/CLASS/*.jpg, made of CIFAR-10, from https://www.cs.toronto.edu/~kriz/cifar.html' ;;
         photos) from='the folders that bench/loader.sh names, from where you have photographs' ;;
     esac
     [ -e "$data/$1" ] || fail "there is no $([ "${1%.xz}" != "$1" ] || echo 'folder ')'$data/$1'; accepted: $from"
+}
+
+# cifar_jpeg: all of CIFAR-10 as JPEG files, unpacked once; sets files.
+cifar_jpeg() {
+    need cifar10/cifar10-jpeg.tar.xz
+    files=$out/cifar10-jpeg
+    [ ! -d "$files" ] || return 0
+    mkdir -p "$files.new" && tar -xJf "$data/cifar10/cifar10-jpeg.tar.xz" -C "$files.new" && mv "$files.new" "$files" || exit 1
 }
 
 # last KEY NAME: of the last epoch of OUT/NAME.json.
@@ -70,7 +78,8 @@ spread() {
             m = s / n
             printf "%.2f", m
             if (n > 1) { printf " (%.2f to %.2f)", a, b }
-            if (n > 2) { h = (n < 11 ? t[n - 1] : 1.96) * sqrt((q - n * m * m) / (n - 1) / n); printf ", mean in [%.2f, %.2f]", m - h, m + h }
+            h = n > 2 ? (n < 11 ? t[n - 1] : 1.96) * sqrt((q - n * m * m) / (n - 1) / n) : 0
+            if (n > 2) { printf ", mean in [%.2f, %.2f]", m - h, m + h }
         }'
 }
 

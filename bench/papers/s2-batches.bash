@@ -4,13 +4,9 @@
 # differs: a small network on all of CIFAR-10 as JPEG for AlexNet and GoogLeNet on ImageNet; MODEL (alexnet-cifar)
 # shellcheck shell=bash disable=SC2154  # of papers.sh
 target() {
-    local batches=${BATCHES:-$(either '32 512' '32 64 128 256 512 1024 2048')} model=${MODEL:-alexnet-cifar} batch way files
+    local batches=${BATCHES:-$(either '32 512' '32 64 128 256 512 1024 2048')} model=${MODEL:-alexnet-cifar} batch way
     local images=${IMAGES:-$(either 8192 50000)}
-    need cifar10/cifar10-jpeg.tar.xz
-    files=$out/cifar10-jpeg
-    if [ ! -d "$files" ]; then
-        mkdir -p "$files.new" && tar -xJf "$data/cifar10/cifar10-jpeg.tar.xz" -C "$files.new" && mv "$files.new" "$files" || exit 1
-    fi
+    cifar_jpeg
     for batch in $batches; do
         for way in v1 v2 none; do
             case $way in

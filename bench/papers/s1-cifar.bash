@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shows: S0, S1: test error on all of CIFAR-10 by codec of the gradients, and with AWP, against fp32
+# time: 2 hours (--quick: 6 minutes)
+# differs: alexnet-cifar, 10 epochs; 10,000 test images: one run tells 0.4 points; MODEL, RANKS (2), WAYS
+# shellcheck shell=bash disable=SC2154  # of papers.sh
+target() {
+    local ways=${WAYS:-$(either 'fp32 tree8' 'fp32 tree8 onebit awp')} epochs=${EPOCHS:-$(either 1 10)}
+    local seeds=${SEEDS:-$(either 1 '1 2 3')} model=${MODEL:-alexnet-cifar} ranks=${RANKS:-2} way seed tested more
+    local -x THINWIRE_NODE_RANKS=1 # bytes as between hosts: inside one, float32 passes through memory
+    cifar_jpeg
+    for seed in $seeds; do
+        for way in $ways; do
+            more=(--codec "grad=$way")
+            [ "$way" != awp ] || more=(--update sharded --codec "weight=awp")
+            run "s1-cifar-$way-$seed" "$ranks" --model "$model" --data "folder:$files" --batch 128 --lr 0.02 --seed "$seed" \
+                --epochs "$epochs" --lr-schedule "steps:$((epochs * 6 / 10 + 1)),$((epochs * 9 / 10 + 1)):0.2" "${more[@]}"
+        done
+    done
+    echo "$model, $ranks ranks, batch 128, $epochs epochs, seeds $seeds."
+    echo
+    echo "| | test error %: mean (range) | top-5 error % | against fp32, Welch's t | kB sent per rank and step |"
+    echo "|---|---|---|---|---|"
+    for way in $ways; do
+        tested=$(for seed in $seeds; do value test_error "s1-cifar-$way-$seed"; done)
+        echo "| \`$way\` | $(spread <<<"$tested")" \
+            "| $(for seed in $seeds; do value test_error_top5 "s1-cifar-$way-$seed"; done | spread)" \
+            "| $([ "$way" = fp32 ] || welch <(echo "$tested") <(for seed in $seeds; do value test_error "s1-cifar-fp32-$seed"; done))" \
+            "| $(value bytes_sent_per_step "s1-cifar-$way-${seeds%% *}" | awk '{ printf "%.0f", $1 / 1e3 }') |"
+    done
+}
