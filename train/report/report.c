@@ -74,6 +74,20 @@ static void report_transfer(const tw_training_t *t)
     }
 }
 
+/* The weights of split layers are updated where they are (S0's conclusion asks for both). */
+static void report_owned(const tw_training_t *t)
+{
+    tw_masters_facts_t facts;
+
+    if (t->split && tw_training_has_owners(t)) {
+        tw_masters_facts(t->masters, &facts);
+        printf(
+            "%zu of %zu parameters have owners and travel; those of split layers stay where they "
+            "are\n",
+            facts.elements, tw_network_parameters(&t->network));
+    }
+}
+
 void tw_report_begin(tw_training_t *t)
 {
     const tw_train_options_t *o = t->options;
@@ -99,6 +113,7 @@ void tw_report_begin(tw_training_t *t)
     }
     printf("codec %s, lr %g, seed %" PRIu64 ", %s kernels, %s\n", t->codec_text, t->rates.base,
            o->seed, t->kernels->isa, tw_backend_name(t->backend));
+    report_owned(t);
     report_transfer(t);
     if (t->step > t->epochs * t->steps) {
         printf("resumed in epoch %" PRIu64 ", after step %" PRIu64 "\n", t->epochs + 1,
