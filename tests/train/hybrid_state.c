@@ -15,6 +15,7 @@
 #include "tests/mpi/harness.h"
 #include "tests/train/hybrid_net.h"
 #include "tests/train/runs.h"
+#include "train/changes.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/base/hash.h"
 #include "train/loop.h"
@@ -558,10 +559,13 @@ static void expect_word_refused(const tw_train_options_t *options, const bytes_t
 static void check_progress_refused(const tw_train_options_t *options, const bytes_t *b)
 {
     const size_t epochs = 24, step = 32, evaluations = 40, steps = 64, shift = 72, numbers = 80,
-                 error = offsetof(tw_evaluation_t, test_error);
-    const double two = 2.0, none = NAN;
-    uint64_t     words[2];
+                 error       = offsetof(tw_evaluation_t, test_error);
+    const size_t       batch = 96;
+    const double       two = 2.0, none = NAN;
+    tw_train_options_t changed = *options; /* another batch may be in the file */
+    uint64_t           words[2];
 
+    changed.allowed = TW_CHANGES_ALL;
     memcpy(&words[0], &two, sizeof(two));
     memcpy(&words[1], &none, sizeof(none));
     expect_word_refused(options, b, epochs, 0, "nothing possible about the steps");
@@ -576,6 +580,8 @@ static void check_progress_refused(const tw_train_options_t *options, const byte
     expect_word_refused(options, b, shift, UINT64_MAX - 3, "nothing possible about the steps");
     expect_word_refused(options, b, numbers, 1, "is not as its header says");
     expect_word_refused(options, b, numbers, UINT64_MAX / 8, "is too short");
+    expect_word_refused(&changed, b, batch, UINT32_MAX, "nothing possible about the steps");
+    expect_word_refused(&changed, b, batch, 1, "nothing possible about the steps");
     expect_word_refused(options, b, evaluations, UINT64_MAX / 8, "is too short");
     expect_word_refused(options, b, b->test, 5, "holds results that cannot be");
     expect_word_refused(options, b, b->test, 0, "holds results that cannot be");

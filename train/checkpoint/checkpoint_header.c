@@ -155,15 +155,23 @@ static int open_checked(const char *path, FILE **stream_p, tw_checkpoint_header_
                : tw_checkpoint_damaged(path, "cannot be read from the middle", problem);
 }
 
+/* Steps of an epoch are those of its batch on the same data; of others nothing is known. */
+static int possible_epoch(const tw_training_t *t, const tw_checkpoint_header_t *file)
+{
+    const uint64_t images = tw_feed_count(t->feed, TW_SUBSET_TRAIN);
+
+    return file->steps >= 1 && file->steps <= UINT32_MAX && file->batch >= 1 &&
+           (file->data_hash != t->data_hash ||
+            (file->batch <= images && file->steps == (images - 1) / file->batch + 1));
+}
+
 /* How far the run was, and whether the file can hold so much of it. */
-static int check_progress(const char *path, const tw_checkpoint_header_t *file,
-                          const tw_checkpoint_header_t *run, uint64_t body, tw_problem_t *problem)
+static int check_progress(const tw_training_t *t, const char *path,
+                          const tw_checkpoint_header_t *file, uint64_t body, tw_problem_t *problem)
 {
     const uint64_t left = body - sizeof(*file);
 
-    if (file->step == 0 || file->epochs > TW_EPOCHS_MOST || file->steps == 0 ||
-        file->steps > UINT32_MAX || file->batch == 0 || file->batch > UINT32_MAX ||
-        (tw_checkpoint_same_order(file, run) && file->steps != run->steps) ||
+    if (file->step == 0 || file->epochs > TW_EPOCHS_MOST || !possible_epoch(t, file) ||
         file->step < file->epochs * file->steps || file->step >= (file->epochs + 1) * file->steps ||
         file->step + file->shift - 1 >= TW_STEPS_MOST) {
         return tw_checkpoint_damaged(path, "says nothing possible about the steps that were done",
@@ -185,6 +193,6 @@ int tw_checkpoint_open(const tw_training_t *t, const char *path, FILE **stream_p
     tw_checkpoint_header_fill(t, &run);
     return open_checked(path, stream_p, header, body_p, problem) == 0 &&
                    tw_checkpoint_compare(path, t->options->allowed, header, &run, problem) == 0
-               ? check_progress(path, header, &run, *body_p, problem)
+               ? check_progress(t, path, header, *body_p, problem)
                : -1;
 }
