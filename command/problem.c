@@ -8,12 +8,23 @@
 
 #include "command/problem.h"
 
+/* A line that quotes a file stays one, and moves no cursor. */
+static void make_printable(char *text)
+{
+    for (; *text != '\0'; text++) {
+        if ((unsigned char)*text < ' ' || *text == 127) {
+            *text = ' ';
+        }
+    }
+}
+
 static void set_problem(tw_problem_t *problem, int machine, const char *format, va_list args)
 {
     if (!problem->set) {
         problem->set     = 1;
         problem->machine = machine;
         vsnprintf(problem->text, sizeof(problem->text), format, args);
+        make_printable(problem->text);
     }
 }
 

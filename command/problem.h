@@ -12,7 +12,8 @@ typedef struct tw_problem {
     char text[600]; /* empty: the library has logged it                            */
 } tw_problem_t;
 
-/** Write the line, unless there is one already. @return -1, to be returned. */
+/** Write the line, with a space for each control character, unless there is one already.
+ * @return -1, to be returned. */
 int tw_problem_set(tw_problem_t *problem, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -69,6 +69,11 @@ int scheme_parse(scheme_t *scheme, const char *text, size_t length, tw_problem_t
                           length < 60 ? (int)length : 60, text);
 }
 
+int scheme_local(int ranks, int per_node)
+{
+    return ranks <= per_node ? ranks : ranks % per_node == 0 ? per_node : 0;
+}
+
 int scheme_ranks(const scheme_t *scheme, int ranks, int local, tw_problem_t *problem)
 {
     const int split = scheme->split == SCHEME_NODE ? local : scheme->split;

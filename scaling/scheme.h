@@ -31,6 +31,9 @@ typedef struct scheme {
  * @return 0, or -1 with the problem set. */
 int scheme_parse(scheme_t *scheme, const char *text, size_t length, tw_problem_t *problem);
 
+/** Ranks of a node, if all have as many, where all but the last have per_node; 0: they differ. */
+int scheme_local(int ranks, int per_node);
+
 /** How many of `ranks` share the dense layers, where a node has `local` of them (0: nodes differ).
  * @return their number, which divides `ranks` and is 2 or more if `ranks` is; 0 with the problem
  * set. Not of SCHEME_DATA. */

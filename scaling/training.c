@@ -230,14 +230,14 @@ static void put_step(builder_t *b, const scheme_t *scheme, size_t from)
     owners_send(b);
 }
 
-int training_step(const workload_t *of, const scheme_t *scheme, int ranks, int nodes, double batch,
-                  int lossy, workload_t *work, tw_problem_t *problem)
+int training_step(const workload_t *of, const scheme_t *scheme, int ranks, int per_node,
+                  double batch, int lossy, workload_t *work, tw_problem_t *problem)
 {
     const training_t *t = &of->training;
     builder_t         b = {.t     = t,
                            .work  = work,
                            .ranks = ranks,
-                           .nodes = nodes,
+                           .nodes = (ranks + per_node - 1) / per_node,
                            .parts = ranks,
                            .lossy = lossy,
                            .rows  = ceil(ceil(batch) / ranks),
@@ -253,7 +253,7 @@ int training_step(const workload_t *of, const scheme_t *scheme, int ranks, int n
             scheme->text, of->name);
     }
     if (scheme->kind != SCHEME_DATA) {
-        b.parts = scheme_ranks(scheme, ranks, ranks % nodes == 0 ? ranks / nodes : 0, problem);
+        b.parts = scheme_ranks(scheme, ranks, scheme_local(ranks, per_node), problem);
         if (b.parts == 0) {
             return -1;
         }

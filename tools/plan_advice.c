@@ -49,7 +49,7 @@ static int memory_fits(const plan_t *plan, double memory)
 /* Ranks that share the dense layers. */
 static int parts_of(const plan_t *plan, size_t scheme)
 {
-    const int    local   = plan->ranks % plan->per_node == 0 ? plan->per_node : 0;
+    const int    local   = scheme_local(plan->ranks, plan->per_node);
     tw_problem_t problem = {.set = 0}; /* what cannot be has no step either */
 
     return splits_layers(plan, scheme)

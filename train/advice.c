@@ -91,16 +91,6 @@ static int read_advice(tw_train_options_t *o, int ranks, const json_t *advice,
     return 0;
 }
 
-/* What the parser says quotes the file. */
-static void make_printable(char *text)
-{
-    for (; *text != '\0'; text++) {
-        if ((unsigned char)*text < ' ' || *text == 127) {
-            *text = ' ';
-        }
-    }
-}
-
 static int read_file(tw_train_options_t *o, int ranks, tw_problem_t *problem)
 {
     json_error_t error;
@@ -108,7 +98,6 @@ static int read_file(tw_train_options_t *o, int ranks, tw_problem_t *problem)
     int          status;
 
     if (root == NULL) {
-        make_printable(error.text);
         return tw_problem_set(problem, "--plan %s: %.200s", o->plan, error.text);
     }
     status = read_advice(o, ranks, json_object_get(root, "advice"), problem);

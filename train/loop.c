@@ -12,6 +12,7 @@
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/safetensors.h"
 #include "train/loop_inside.h"
+#include "train/report/quantiles.h"
 #include "train/report/report.h"
 #include "train/step/step.h"
 
@@ -361,6 +362,13 @@ int tw_training_run(tw_training_t *t, tw_problem_t *problem)
     }
     if (tw_agree(t->comm, problem) != 0) {
         return -1;
+    }
+    /* Before the export, which collects weights where gradients are. */
+    if (t->options->quantiles != NULL) {
+        tw_report_quantiles(t, problem);
+        if (tw_agree(t->comm, problem) != 0) {
+            return -1;
+        }
     }
     if (t->options->export_to != NULL) {
         tw_safetensors_write(t, problem);

@@ -25,7 +25,6 @@
 #include "train/model/network.h"
 #include "train/advice.h"
 #include "train/pack/pack_command.h"
-#include "train/report/quantiles.h"
 #include "train/report/report.h"
 
 enum { EXIT_USAGE = 2 };
@@ -75,9 +74,7 @@ static int train(const tw_train_options_t *options, tw_context_t *ctx, int argc,
             code = tw_evaluating_run(&training, argc, argv, &problem) == 0 ? EXIT_SUCCESS : code;
         } else if (tw_training_run(&training, &problem) == 0) {
             tw_report_end(&training);
-            if (tw_report_json(&training, argc, argv, &problem) == 0) {
-                tw_report_quantiles(&training, &problem);
-            }
+            tw_report_json(&training, argc, argv, &problem);
             if (tw_agree(MPI_COMM_WORLD, &problem) == 0) {
                 code = EXIT_SUCCESS;
             }

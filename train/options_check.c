@@ -87,13 +87,17 @@ static int check_word(const char *option, const char *value, const char *const *
 /* What is written later would replace what was written before. */
 static int check_files(const tw_train_options_t *o, tw_problem_t *problem)
 {
-    enum { FILES = 7 };
+    enum { FILES = 8 };
     const struct {
         const char *option, *path;
-    } file[FILES] = {
-        {"--checkpoint", o->checkpoint},  {"--json", o->json},           {"--trace", o->trace},
-        {"--record", o->record},          {"--quantiles", o->quantiles}, {"--export", o->export_to},
-        {"--show-images", o->show_images}};
+    } file[FILES] = {{"--checkpoint", o->checkpoint},
+                     {"--json", o->json},
+                     {"--trace", o->trace},
+                     {"--record", o->record},
+                     {"--quantiles", o->quantiles},
+                     {"--export", o->export_to},
+                     {"--show-images", o->show_images},
+                     {"--import", o->import_from}};
 
     for (int i = 0; i < FILES; i++) {
         for (int j = i + 1; j < FILES; j++) {

@@ -258,7 +258,7 @@ static int start_feed(tw_training_t *t, tw_problem_t *problem)
                                         .size       = t->size,
                                         .batch      = t->batch,
                                         .last       = o->evaluate_only ? 0
-                                                      : o->steps != 0  ? o->steps
+                                                      : o->steps != 0  ? o->steps - t->shift
                                                                       : t->epochs_wanted * t->steps,
                                         .eval_every = o->eval_every,
                                         .eval_epochs = !o->no_train && (o->steps == 0 || o->eval_every != 0),
@@ -332,9 +332,9 @@ static tw_stage_t *const to_train[] = {read_network,
                                        make_exchanges,
                                        make_peers,
                                        make_head,
+                                       resume,
                                        start_feed,
-                                       make_tuning,
-                                       resume};
+                                       make_tuning};
 static tw_stage_t *const to_load[]  = {read_network,
                                        tw_training_settle_local,
                                        tw_training_open_data,

@@ -121,6 +121,7 @@ int tw_training_make_local(tw_training_t *t, tw_problem_t *problem)
     }
     if (t->codecs.weight.rule.interval == 0) {
         t->codecs.weight.rule.interval = t->steps;
+        t->codecs.weight.by_epoch      = 1;
     }
     tw_codecs_text(&t->codecs, o->owners != 0, t->split, t->codec_text, sizeof(t->codec_text));
     return 0;

@@ -80,7 +80,7 @@ static void divide(const workload_t *work)
 
             fuzz_check(scheme_parse(&scheme, texts[s], strlen(texts[s]), &problem) == 0,
                        "there is the scheme");
-            if (training_step(work, &scheme, ranks, ranks, work->training.batch, s % 2, &step,
+            if (training_step(work, &scheme, ranks, 1 + s % 4, work->training.batch, s % 2, &step,
                               &problem) != 0) {
                 fuzz_check(step.item == NULL && step.exchange == NULL, "nothing is left");
                 check_refusal(problem.text);

@@ -311,6 +311,9 @@ START_TEST(ranks_share_split_layers)
                          rows[i].share);
         ck_assert_int_eq(problem.set, rows[i].share == 0);
     }
+    ck_assert_int_eq(scheme_local(3, 4), 3);
+    ck_assert_int_eq(scheme_local(8, 4), 4);
+    ck_assert_int_eq(scheme_local(6, 4), 0);
 }
 END_TEST
 
@@ -328,7 +331,7 @@ START_TEST(layers_that_cannot_be_split)
 
         for (int ranks = 1; ranks < 3; ranks++) {
             problem.set = 0;
-            ck_assert(training_step(&of, &scheme, ranks, ranks, 8.0, 0, &step, &problem) != 0);
+            ck_assert(training_step(&of, &scheme, ranks, 1, 8.0, 0, &step, &problem) != 0);
             ck_assert_msg(strstr(problem.text, "'x' has no dense layers at its end") != NULL, "%s",
                           problem.text);
             ck_assert(step.item == NULL && step.exchange == NULL);

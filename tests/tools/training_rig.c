@@ -55,7 +55,7 @@ void make_step(const workload_t *of, const char *scheme, int ranks, double batch
     const scheme_t how     = scheme_of(scheme);
     tw_problem_t   problem = {.set = 0};
 
-    ck_assert_msg(training_step(of, &how, ranks, ranks, batch, lossy, step, &problem) == 0, "%s",
+    ck_assert_msg(training_step(of, &how, ranks, 1, batch, lossy, step, &problem) == 0, "%s",
                   problem.text);
 }
 

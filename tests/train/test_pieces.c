@@ -145,6 +145,15 @@ START_TEST(bad_options_are_named)
 }
 END_TEST
 
+START_TEST(a_problem_is_one_line)
+{
+    tw_problem_t problem = {.set = 0};
+
+    tw_problem_set(&problem, "%s", "a\x1b[31m\nb");
+    ck_assert_str_eq(problem.text, "a [31m b");
+}
+END_TEST
+
 START_TEST(schemes_are_understood)
 {
     tw_train_options_t o;
@@ -393,6 +402,7 @@ int main(void)
     tcase_add_test(pieces, options_are_understood);
     tcase_add_loop_test(pieces, bad_options_are_named, 0, BAD_OPTIONS);
     tcase_add_test(pieces, schemes_are_understood);
+    tcase_add_test(pieces, a_problem_is_one_line);
     tcase_add_loop_test(pieces, codecs_of_classes, 0, sizeof(codec_lines) / sizeof(codec_lines[0]));
     tcase_add_test(pieces, shares_cover_the_batch);
     tcase_add_test(pieces, orders_are_permutations);

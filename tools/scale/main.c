@@ -300,7 +300,8 @@ int scale_main(job_t *job, int argc, char **argv)
             "Codec of weights, of a training whose weights have owners (default: as in the job).",
             OPTION_TEXT, &a.weights, 0, 0},
            {"--scheme", "LIST",
-            "Who computes what, of a training: data, or dense layers split by a, b, c or group=G\n"
+            "Who computes what, of a training: data, or dense layers split by a, b, c, group=G, also "
+               ":split=N\n"
                "(default data).",
             OPTION_TEXT, &a.scheme, 0, 0},
            {"--algorithm", "LIST",

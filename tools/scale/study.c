@@ -30,7 +30,7 @@ static const workload_t *step_of(const study_t *study, const scheme_t *scheme,
     if (work->training.layers == 0) {
         return work;
     }
-    return training_step(work, scheme, facts->ranks, facts->nodes,
+    return training_step(work, scheme, facts->ranks, facts->local_ranks,
                          study->weak ? ceil(batch / work->ranks) * facts->ranks : batch, lossy,
                          made, problem) == 0
                ? made

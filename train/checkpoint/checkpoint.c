@@ -135,10 +135,11 @@ static int read_rule(tw_training_t *t, const char *path, FILE *stream,
                      const tw_checkpoint_header_t *file, const tw_checkpoint_header_t *run,
                      tw_problem_t *problem)
 {
-    const size_t n       = file->numbers;
-    const int    used    = strcmp(file->weights, run->weights) == 0;
-    double      *numbers = calloc(n + 1, sizeof(*numbers));
-    int          mine = numbers == NULL, bad = 0, status;
+    const size_t n = file->numbers;
+    const int    used =
+        strcmp(file->weights, run->weights) == 0 && tw_checkpoint_same_split(file, run);
+    double *numbers = calloc(n + 1, sizeof(*numbers));
+    int     mine = numbers == NULL, bad = 0, status;
 
     MPI_Allreduce(&mine, &bad, 1, MPI_INT, MPI_MAX, t->comm);
     if (bad) {

@@ -2,7 +2,7 @@
  * train/checkpoint/checkpoint.h - the state of a run in a file, written atomically.
  *
  * Layout, words of 64 bits unless stated otherwise, all in the machine's byte order:
- *     magic "twtrain7", order mark 0x0102030405060708
+ *     magic "twtrain8", order mark 0x0102030405060708
  *     header: see checkpoint_inside.h; names are NUL-padded
  *     records of the completed epochs, and of the current one
  *     evaluations: see evaluations.h

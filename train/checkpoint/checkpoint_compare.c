@@ -149,7 +149,7 @@ int tw_checkpoint_compare(const char *path, unsigned allowed, tw_checkpoint_head
     if (c.refused == 0) {
         return 0;
     }
-    tw_changes_text(c.refused, names, sizeof(names));
+    tw_changes_text(allowed | c.refused, names, sizeof(names));
     return tw_problem_set(problem, "--checkpoint %s: %s; --allow-change %s permits it", path,
                           c.first, names);
 }

@@ -23,7 +23,7 @@ static void fill_codecs(const tw_training_t *t, tw_checkpoint_header_t *header)
 {
     tw_weight_codec_t weight = t->codecs.weight;
 
-    weight.rule.interval = weight.rule.interval == t->steps ? 0 : weight.rule.interval;
+    weight.rule.interval = weight.by_epoch ? 0 : weight.rule.interval;
     tw_codecs_text(&t->codecs, 0, 0, header->codec, sizeof(header->codec));
     if (t->split) {
         snprintf(header->split, sizeof(header->split), ",act=%s,back=%s",

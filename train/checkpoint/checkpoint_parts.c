@@ -213,5 +213,8 @@ int tw_checkpoint_read_parts(tw_training_t *t, FILE *stream, tw_problem_t *probl
     if (t->parts.groups > 1 && parts == (uint64_t)t->parts.ranks) {
         return restore_parts(t, stream, problem);
     }
-    return t->rank == 0 ? skip_parts(stream, parts) : 0;
+    return t->rank != 0 || skip_parts(stream, parts) == 0
+               ? 0
+               : tw_problem_set(problem, "--checkpoint %s: cannot be read to its end",
+                                t->options->checkpoint);
 }

@@ -60,7 +60,7 @@ static int update_split(tw_walk_t *walk)
 {
     int status = 0;
 
-    if (walk->behind > 0) {
+    if (walk->behind > 0 || walk->t->peers != NULL) {
         /* The examples of all groups together are the batch. */
         const double gscale = walk->t->peers != NULL ? 1.0 : (double)walk->n / (double)walk->behind;
 
@@ -195,6 +195,10 @@ static int run_passes(tw_walk_t *walk, const float *features)
     if (status != TW_OK) {
         return tw_problem_status(t->parts.wire, "the exchange of activations", status,
                                  walk->problem);
+    }
+    if (walk->training && t->peers != NULL && walk->passes == 0 &&
+        run_head(walk, NULL, NULL, 0) != 0) { /* a group without examples: gradients of zeros */
+        return -1;
     }
     return !walk->training ? 0 : t->peers != NULL ? send_parts(walk) : update_split(walk);
 }

@@ -17,6 +17,7 @@ typedef struct tw_weight_codec {
     int             plain;                /* spec is fp32                                    */
     int             chooses;              /* spec is auto                                    */
     tw_precision_t  rule;                 /* initial rule of every group; interval 0: an epoch */
+    int             by_epoch;             /* the interval is as many steps as an epoch has   */
     int             by_block;             /* a group is a block of layers; else a layer      */
     int             round;                /* bitpack:K,round                                 */
     char            byte[24];             /* codec of 1 to 8 bits, of awp                    */
