@@ -5,7 +5,8 @@
 # shellcheck shell=bash disable=SC2154  # of papers.sh
 target() {
     local ways=${WAYS:-$(either 'fp32 tree8' 'fp32 tree8 onebit awp')} epochs=${EPOCHS:-$(either 1 10)}
-    local seeds=${SEEDS:-$(either 1 '1 2 3')} model=${MODEL:-alexnet-cifar} ranks=${RANKS:-2} way seed tested more
+    local seeds=${SEEDS:-$(either 1 '1 2 3')} model=${MODEL:-alexnet-cifar} ranks=${RANKS:-2} way seed tested more drop=()
+    [ "$epochs" -lt 4 ] || drop=(--lr-schedule "steps:$((epochs * 6 / 10)),$((epochs * 9 / 10)):0.2")
     local -x THINWIRE_NODE_RANKS=1 # bytes as between hosts: inside one, float32 passes through memory
     cifar_jpeg
     for seed in $seeds; do
@@ -13,7 +14,7 @@ target() {
             more=(--codec "grad=$way")
             [ "$way" != awp ] || more=(--update sharded --codec "weight=awp")
             run "s1-cifar-$way-$seed" "$ranks" --model "$model" --data "folder:$files" --batch 128 --lr 0.02 --seed "$seed" \
-                --epochs "$epochs" --lr-schedule "steps:$((epochs * 6 / 10 + 1)),$((epochs * 9 / 10 + 1)):0.2" "${more[@]}"
+                --epochs "$epochs" "${drop[@]}" "${more[@]}"
         done
     done
     echo "$model, $ranks ranks, batch 128, $epochs epochs, seeds $seeds."
