@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shows: S0, S1: test error on all of CIFAR-10 by codec of the gradients, and with AWP, against fp32
-# time: 2 hours (--quick: 6 minutes)
+# time: 1 hour (--quick: 2 minutes)
 # differs: alexnet-cifar, 10 epochs; 10,000 test images: one run tells 0.4 points; MODEL, RANKS (2), WAYS
 # shellcheck shell=bash disable=SC2154  # of papers.sh
 target() {
