@@ -22,7 +22,7 @@ target() {
     echo "|---|---|---|---|"
     for model in $models; do
         row=$(paste <(of_epochs seconds "s0-epochs-$model-awp") <(of_epochs seconds "s0-epochs-$model-fp32") |
-            awk '{ a += $1; b += $2; printf "%s%.3f", NR > 1 ? " " : "", a / b }')
+            awk '{ a += $1; b += $2; printf "%s%.3f", (NR > 1 ? " " : ""), a / b }')
         echo "| $model | $row | ${paper[$model]} | $(of_epochs test_error_top5 "s0-epochs-$model-fp32" | percents) and $(of_epochs test_error_top5 "s0-epochs-$model-awp" | percents) |"
         { echo "\"$model\""; tr ' ' '\n' <<<"$row" | awk '{ print NR, $1 }'; printf '\n\n'; } >&3
     done 3>"$out/s0-epochs.dat"
@@ -40,4 +40,4 @@ GNUPLOT
 
 # of_epochs KEY NAME: of each epoch.
 of_epochs() { awk -F '": ' -v key="      \"$1" '/^  "/ { on = $1 ~ /"epochs$/ } on && $1 == key { sub(/,$/, "", $2); print $2 }' "$out/$2.json"; }
-percents() { awk '{ printf "%s%.1f", NR > 1 ? " " : "", 100 * $1 }'; }
+percents() { awk '{ printf "%s%.1f", (NR > 1 ? " " : ""), 100 * $1 }'; }
