@@ -20,25 +20,13 @@ static char model[512], first_file[512], second_file[512];
 /* A run of the small network, with more options; by default 4 steps of 30 images are an epoch. */
 static tw_train_options_t options_of(const char *more)
 {
-    static char        words[1400];
-    tw_train_options_t options;
-    tw_problem_t       problem = {0};
-    char              *argv[40], *rest = words;
-    int                argc = 0;
-
     hybrid_net_write(model, sizeof(model), HYBRID_CODED, "");
     hybrid_path(first_file, sizeof(first_file), "first");
     hybrid_path(second_file, sizeof(second_file), "second");
-    snprintf(words, sizeof(words),
-             "x --model %s --data digits:train=120 --batch 30 --epochs 3 --checkpoint %s "
-             "--eval-every 3 %s",
-             model, first_file, more);
-    for (char *word; (word = strtok_r(rest, " ", &rest)) != NULL; argc++) {
-        argv[argc] = word;
-    }
-    tw_train_options_parse(&options, argc, argv, &problem);
-    T_CHECK(!problem.set, "%s", problem.text);
-    return options;
+    return options_from(
+        "x --model %s --data digits:train=120 --batch 30 --epochs 3 --checkpoint %s "
+        "--eval-every 3 %s",
+        model, first_file, more);
 }
 
 /* What runs have first. */

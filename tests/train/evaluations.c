@@ -15,20 +15,7 @@
 
 static tw_train_options_t options_of(const char *scheme, const char *data, const char *more)
 {
-    tw_train_options_t options;
-    tw_problem_t       problem = {0};
-    static char        words[400];
-    char              *argv[40], *rest = words;
-    int                argc = 0;
-
-    snprintf(words, sizeof(words), "x --model linear --batch 16 --scheme %s --data %s %s", scheme,
-             data, more);
-    for (char *word; (word = strtok_r(rest, " ", &rest)) != NULL; argc++) {
-        argv[argc] = word;
-    }
-    tw_train_options_parse(&options, argc, argv, &problem);
-    T_CHECK(!problem.set, "%s", problem.text);
-    return options;
+    return options_from("x --model linear --batch 16 --scheme %s --data %s %s", scheme, data, more);
 }
 
 /* ---- known outputs -------------------------------------------------------------------------- */

@@ -21,23 +21,11 @@ static char model[512], path[512], other[512];
 
 static tw_train_options_t options_of(const char *more)
 {
-    static char        words[1400];
-    tw_train_options_t options;
-    tw_problem_t       problem = {0};
-    char              *argv[40], *rest = words;
-    int                argc = 0;
-
     hybrid_net_write(model, sizeof(model), HYBRID_CODED, "");
     hybrid_path(path, sizeof(path), "weights");
     hybrid_path(other, sizeof(other), "other");
-    snprintf(words, sizeof(words), "x --model %s --data digits:train=120 --batch 30 --epochs 1 %s",
-             model, more);
-    for (char *word; (word = strtok_r(rest, " ", &rest)) != NULL; argc++) {
-        argv[argc] = word;
-    }
-    tw_train_options_parse(&options, argc, argv, &problem);
-    T_CHECK(!problem.set, "%s", problem.text);
-    return options;
+    return options_from("x --model %s --data digits:train=120 --batch 30 --epochs 1 %s", model,
+                        more);
 }
 
 /* Train, and export. */

@@ -4,11 +4,35 @@
 #ifndef TW_TESTS_RUNS_H
 #define TW_TESTS_RUNS_H
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tests/mpi/harness.h"
 #include "train/loop.h"
+
+/* Options of a command line: its words, at most 40, with blanks between them. They point into the
+ * text, which the next call overwrites. */
+__attribute__((format(printf, 1, 2))) static inline tw_train_options_t
+options_from(const char *format, ...)
+{
+    static char        words[1400];
+    tw_train_options_t options;
+    tw_problem_t       problem = {0};
+    char              *argv[40], *rest = words;
+    int                argc = 0;
+    va_list            list;
+
+    va_start(list, format);
+    vsnprintf(words, sizeof(words), format, list);
+    va_end(list);
+    for (char *word; (word = strtok_r(rest, " ", &rest)) != NULL; argc++) {
+        argv[argc] = word;
+    }
+    tw_train_options_parse(&options, argc, argv, &problem);
+    T_CHECK(!problem.set, "%s", problem.text);
+    return options;
+}
 
 /* Create and run, to be destroyed; a failure ends the job, as nothing can be said after it. */
 static inline void run(tw_training_t *t, const tw_train_options_t *options, MPI_Comm comm)
