@@ -58,6 +58,9 @@ cifar_jpeg() {
 # last KEY NAME: of the last epoch of OUT/NAME.json.
 last() { awk -F '": ' -v key="      \"$1" '$1 == key { gsub(/[",]/, "", $2); v = $2 } END { print v }' "$out/$2.json" 2>/dev/null; }
 
+# of_seeds KEY NAME: value KEY of NAME-SEED for each of the target's seeds, one per line.
+of_seeds() { local seed; for seed in $seeds; do value "$1" "$2-$seed"; done; }
+
 # run NAME RANKS ARG...: a training; one that fails ends the target with the trainer's line.
 run() {
     local name=$1 ranks=$2 resume=()

@@ -22,10 +22,10 @@ target() {
     echo "| | test error %: mean (range) | top-5 error % | against fp32, Welch's t | kB sent per rank and step |"
     echo "|---|---|---|---|---|"
     for way in $ways; do
-        tested=$(for seed in $seeds; do value test_error "s1-cifar-$way-$seed"; done)
+        tested=$(of_seeds test_error "s1-cifar-$way")
         echo "| \`$way\` | $(spread <<<"$tested")" \
-            "| $(for seed in $seeds; do value test_error_top5 "s1-cifar-$way-$seed"; done | spread)" \
-            "| $([ "$way" = fp32 ] || welch <(echo "$tested") <(for seed in $seeds; do value test_error "s1-cifar-fp32-$seed"; done))" \
+            "| $(of_seeds test_error_top5 "s1-cifar-$way" | spread)" \
+            "| $([ "$way" = fp32 ] || welch <(echo "$tested") <(of_seeds test_error "s1-cifar-fp32"))" \
             "| $(value bytes_sent_per_step "s1-cifar-$way-${seeds%% *}" | awk '{ printf "%.0f", $1 / 1e3 }') |"
     done
 }

@@ -27,9 +27,9 @@ mlp_by_codec() {
     echo "| codec | test error %: mean (range) | against fp32, Welch's t | kB sent per rank and step |"
     echo "|---|---|---|---|"
     for codec in $codecs; do
-        tested=$(for seed in $seeds; do value test_error "$name-$codec-$seed"; done)
+        tested=$(of_seeds test_error "$name-$codec")
         echo "| \`$codec\` | $(spread <<<"$tested")" \
-            "| $([ "$codec" = fp32 ] || welch <(echo "$tested") <(for seed in $seeds; do value test_error "$name-fp32-$seed"; done))" \
+            "| $([ "$codec" = fp32 ] || welch <(echo "$tested") <(of_seeds test_error "$name-fp32"))" \
             "| $(value bytes_sent_per_step "$name-$codec-${seeds%% *}" | awk '{ printf "%.0f", $1 / 1e3 }') |"
     done
     # A block for each codec: the mean over the seeds after each epoch.

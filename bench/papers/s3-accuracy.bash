@@ -30,7 +30,7 @@ target() {
                 echo "| $k, $batch | $mode" \
                     "| $(for seed in $seeds; do last train_error "$name-$seed" | awk 'NF { print 1 - $1 }'; done | spread)" \
                     "| $(for seed in $seeds; do value test_error "$name-$seed" | awk 'NF { print 1 - $1 }'; done | spread)" \
-                    "| $(for seed in $seeds; do value images_per_second "$name-$seed"; done | median | awk '{ printf "%.0f", $1 }') |"
+                    "| $(of_seeds images_per_second "$name" | median | awk '{ printf "%.0f", $1 }') |"
             done
         done
     done

@@ -22,7 +22,7 @@ target() {
     for batch in $batches; do
         for rule in $rules; do
             name=s4-rates-$batch-$rule
-            for seed in $seeds; do value test_error "$name-$seed"; done | spread
+            of_seeds test_error "$name" | spread
             echo
         done | paste -s -d '|' | sed "s/|/ | /g; s/^/| $batch | /; s/\$/ |/"
     done

@@ -20,7 +20,7 @@ target() {
     echo "| second layer | parameters | test error | MB sent per rank and step |"
     echo "|---|---|---|---|"
     for kind in whole groups projection; do
-        for s in $seeds; do value test_error "s4-restricted-$kind-$s"; done | spread |
+        of_seeds test_error "s4-restricted-$kind" | spread |
             awk -v k="$kind" -v p="$(value parameters "s4-restricted-$kind-${seeds%% *}")" \
                 -v m="$(value bytes_sent_per_step "s4-restricted-$kind-${seeds%% *}")" \
                 '{ printf "| %s | %d | %s | %.3f |\n", k, p, $0, m / 1e6 }'
