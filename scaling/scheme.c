@@ -65,8 +65,11 @@ int scheme_parse(scheme_t *scheme, const char *text, size_t length, tw_problem_t
             return 0;
         }
     }
-    return tw_problem_set(problem, "--scheme '%.*s': accepted are " SCHEME_ACCEPTED,
-                          length < 60 ? (int)length : 60, text);
+    return tw_problem_set(
+        problem,
+        "--scheme '%.*s': accepted are data, a, b, c and group=G, G from 1 to %d, "
+        "the last four also with :split=N or :split=node",
+        length < 60 ? (int)length : 60, text, SCHEME_GROUPS);
 }
 
 int scheme_local(int ranks, int per_node)

@@ -23,10 +23,6 @@ typedef struct scheme {
     char text[SCHEME_TEXT];
 } scheme_t;
 
-#define SCHEME_ACCEPTED                                                                            \
-    "data, a, b, c and group=G, G from 1 to 65536, the last four also with :split=N or "           \
-    ":split=node"
-
 /** Read data, a, b, c or group=G, but for data also with :split=N or :split=node behind it.
  * @return 0, or -1 with the problem set. */
 int scheme_parse(scheme_t *scheme, const char *text, size_t length, tw_problem_t *problem);

@@ -94,8 +94,8 @@ int tw_checkpoint_write_parts(tw_training_t *t, FILE *stream, tw_problem_t *prob
 /* ---- reading ------------------------------------------------------------------------------- */
 
 /* On rank 0: how many parts the file has, and that it has them whole, before anybody waits for
- * them. The stream is then where the first begins. */
-static int find_parts(FILE *stream, uint64_t *parts_p)
+ * them. The stream is then where the first begins; *behind_p: where the last ends. */
+static int find_parts(FILE *stream, uint64_t *parts_p, long *behind_p)
 {
     const long body = fread(parts_p, sizeof(*parts_p), 1, stream) == 1 ? ftell(stream) : -1;
     long       end = -1, at = body;
@@ -112,21 +112,8 @@ static int find_parts(FILE *stream, uint64_t *parts_p)
         }
         at = ftell(stream) + (long)bytes;
     }
+    *behind_p = at;
     return fseek(stream, body, SEEK_SET);
-}
-
-/* On rank 0: pass over parts that this run has not. */
-static int skip_parts(FILE *stream, uint64_t parts)
-{
-    uint64_t bytes;
-
-    for (uint64_t part = 0; part < parts; part++) {
-        if (fread(&bytes, sizeof(bytes), 1, stream) != 1 ||
-            fseek(stream, (long)bytes, SEEK_CUR) != 0) {
-            return -1;
-        }
-    }
-    return 0;
 }
 
 /* The next part of the file, to the rank of the first group that restores it. */
@@ -196,14 +183,15 @@ static int restore_parts(tw_training_t *t, FILE *stream, tw_problem_t *problem)
 
 int tw_checkpoint_read_parts(tw_training_t *t, FILE *stream, tw_problem_t *problem)
 {
-    uint64_t parts = 0;
-    int      good  = 1;
+    uint64_t parts  = 0;
+    long     behind = 0;
+    int      good   = 1;
 
     if (t->options->division.split == 0) {
         return 0;
     }
     if (t->rank == 0) {
-        good = find_parts(stream, &parts) == 0;
+        good = find_parts(stream, &parts, &behind) == 0;
     }
     MPI_Bcast(&good, 1, MPI_INT, 0, t->comm);
     MPI_Bcast(&parts, 1, MPI_UINT64_T, 0, t->comm);
@@ -213,7 +201,7 @@ int tw_checkpoint_read_parts(tw_training_t *t, FILE *stream, tw_problem_t *probl
     if (t->parts.groups > 1 && parts == (uint64_t)t->parts.ranks) {
         return restore_parts(t, stream, problem);
     }
-    return t->rank != 0 || skip_parts(stream, parts) == 0
+    return t->rank != 0 || fseek(stream, behind, SEEK_SET) == 0
                ? 0
                : tw_problem_set(problem, "--checkpoint %s: cannot be read to its end",
                                 t->options->checkpoint);

@@ -40,6 +40,16 @@ static void between(const tw_head_t *head)
 
 /* ---- groups --------------------------------------------------------------------------------- */
 
+/* The group of this rank's unit u, and how many units from it on are of that group: `most` of them
+ * at most. */
+static size_t piece_of(const tw_head_layer_t *layer, size_t u, size_t most, size_t *group_p)
+{
+    const size_t each = layer->units_all / layer->groups, at = layer->first + u;
+
+    *group_p = at / each;
+    return least(least(most, each - at % each), layer->units - u);
+}
+
 /* This rank's units of group g, and the first of them, counted from its own first. */
 static size_t units_of(const tw_head_layer_t *layer, size_t g, size_t *first_p)
 {
@@ -87,16 +97,13 @@ void tw_head_forward(const tw_head_t *head, const tw_head_layer_t *layer, size_t
 {
     tw_product_size_t size = {.in = layer->fan, .n = n, .rows = rows};
     const size_t      each = slice_of(head, layer->units, layer->fan, n);
-    size_t            first, units;
+    size_t            g;
 
-    for (size_t g = 0; g < layer->groups; g++) {
-        units = units_of(layer, g, &first);
-        for (size_t u = first; u < first + units; u += each) {
-            size.units = least(each, first + units - u);
-            head->ops->forward(head->dense, &size, layer->y + u * n, layer->w + u * layer->fan,
-                               x + g * layer->fan * n);
-            between(head);
-        }
+    for (size_t u = 0; u < layer->units; u += size.units) {
+        size.units = piece_of(layer, u, each, &g);
+        head->ops->forward(head->dense, &size, layer->y + u * n, layer->w + u * layer->fan,
+                           x + g * layer->fan * n);
+        between(head);
     }
 }
 
@@ -123,15 +130,12 @@ void tw_head_gradient(const tw_head_t *head, const tw_head_layer_t *layer, size_
 {
     tw_product_size_t size = {.in = layer->fan, .n = n, .rows = rows};
     const size_t      each = slice_of(head, layer->units, layer->fan, n);
-    size_t            first, units;
+    size_t            g;
 
-    for (size_t g = 0; g < layer->groups; g++) {
-        units = units_of(layer, g, &first);
-        for (size_t u = first; u < first + units; u += each) {
-            size.units = least(each, first + units - u);
-            head->ops->gradient(head->dense, &size, layer->gw + u * layer->fan, d + u * n,
-                                x + g * layer->fan * n, add);
-            between(head);
-        }
+    for (size_t u = 0; u < layer->units; u += size.units) {
+        size.units = piece_of(layer, u, each, &g);
+        head->ops->gradient(head->dense, &size, layer->gw + u * layer->fan, d + u * n,
+                            x + g * layer->fan * n, add);
+        between(head);
     }
 }

@@ -74,9 +74,6 @@ int tw_report_quantiles(const tw_training_t *t, tw_problem_t *problem)
     float         *x;
     int            status;
 
-    if (path == NULL) {
-        return 0;
-    }
     x = malloc(room(t) * sizeof(*x));
     if (x == NULL) {
         return tw_problem_set(problem, "%s: out of memory", OPTION);

@@ -7,8 +7,8 @@
 #include "train/training.h"
 
 /** After the last step, on one rank: write the distributions of all gradients and of the outputs of
- * the dense layers but the last, as initialisers of tw_quantiles_t (command/quantiles.h), if
- * requested. @return 0, or -1 with the problem set. */
+ * the dense layers but the last, as initialisers of tw_quantiles_t (command/quantiles.h), at
+ * --quantiles. @return 0, or -1 with the problem set. */
 int tw_report_quantiles(const tw_training_t *t, tw_problem_t *problem);
 
 #endif /* TW_TRAIN_REPORT_QUANTILES_H */

@@ -185,8 +185,9 @@ static tw_status_t sum_natively(const tw_exchange_t *ex)
         return sum_on_device(ex);
     }
     watch_begin("MPI_Allreduce");
-    MPI_Allreduce(MPI_IN_PLACE, params->extra, ex->config.extra ? 2 : 0, MPI_FLOAT, MPI_SUM,
-                  ex->config.parent);
+    if (ex->config.extra) {
+        MPI_Allreduce(MPI_IN_PLACE, params->extra, 2, MPI_FLOAT, MPI_SUM, ex->config.parent);
+    }
     for (size_t i = params->count; i-- > 0;) {
         const tw_param_t *p = &params->param[i];
 

@@ -8,42 +8,28 @@
 #include "train/base/agree.h"
 #include "train/step/split.h"
 
-/* Of a node, if all nodes have as many; else 0. */
-static int ranks_of_a_node(tw_comm_t *wire)
+/* member[]: all ranks, node after node. first: zeros, [ranks + 1]. @return the ranks of a node, if
+ * all nodes have as many; else 0. */
+static int list_by_node(const tw_comm_t *wire, int *member, int *first)
 {
     const int ranks = tw_comm_size(wire);
-    int       nodes = 0, local = 0;
+    int       local, nodes = 0;
 
     for (int r = 0; r < ranks; r++) {
-        nodes = tw_comm_node(wire, r) >= nodes ? tw_comm_node(wire, r) + 1 : nodes;
-    }
-    for (int n = 0; n < nodes; n++) {
-        int here = 0;
+        const int node = tw_comm_node(wire, r);
 
-        for (int r = 0; r < ranks; r++) {
-            here += tw_comm_node(wire, r) == n;
-        }
-        if (n > 0 && here != local) {
-            return 0;
-        }
-        local = here;
+        first[node + 1]++;
+        nodes = node >= nodes ? node + 1 : nodes;
+    }
+    local = first[1];
+    for (int n = 0; n < nodes; n++) {
+        local = first[n + 1] == local ? local : 0;
+        first[n + 1] += first[n];
+    }
+    for (int r = 0; r < ranks; r++) {
+        member[first[tw_comm_node(wire, r)]++] = r;
     }
     return local;
-}
-
-/* All ranks, several groups node after node: groups are equal parts of this list. */
-static void list_members(tw_split_t *split, tw_comm_t *wire)
-{
-    const int ranks = tw_comm_size(wire);
-    int       n     = 0;
-
-    for (int node = 0; n < ranks; node++) {
-        for (int r = 0; r < ranks; r++) {
-            if (split->groups == 1 ? node == 0 : tw_comm_node(wire, r) == node) {
-                split->member[n++] = r;
-            }
-        }
-    }
 }
 
 static int open_wire(tw_context_t *ctx, MPI_Comm comm, tw_comm_t **wire_p, tw_problem_t *problem)
@@ -63,22 +49,26 @@ int tw_split_create(tw_split_t *split, tw_context_t *ctx, MPI_Comm comm, tw_comm
                     const scheme_t *scheme, tw_problem_t *problem)
 {
     const int size = tw_comm_size(wire), mine = tw_comm_rank(wire);
-    int       at = 0;
+    int      *first = calloc((size_t)size + 1, sizeof(*first)), at = 0;
 
-    *split = (tw_split_t){.ranks  = scheme_ranks(scheme, size, ranks_of_a_node(wire), problem),
+    *split = (tw_split_t){.member = malloc((size_t)size * sizeof(*split->member)),
                           .inside = comm,
                           .peers  = MPI_COMM_NULL,
                           .wire   = wire};
-    if (split->ranks == 0) {
-        return -1;
-    }
-    split->member = malloc((size_t)size * sizeof(*split->member));
-    if (split->member == NULL) {
+    if (first == NULL || split->member == NULL) {
+        free(first);
         problem->fatal = 1; /* the others go on to split the communicator */
         return tw_problem_set(problem, "out of memory");
     }
+    split->ranks = scheme_ranks(scheme, size, list_by_node(wire, split->member, first), problem);
+    free(first);
+    if (split->ranks == 0) {
+        return -1;
+    }
     split->groups = size / split->ranks;
-    list_members(split, wire);
+    for (int r = 0; r < size && split->groups == 1; r++) {
+        split->member[r] = r;
+    }
     while (split->member[at] != mine) {
         at++;
     }
@@ -105,16 +95,6 @@ void tw_split_destroy(tw_split_t *split)
     }
     free(split->member);
     *split = (tw_split_t){.ranks = 0};
-}
-
-int tw_split_rank(const tw_split_t *split, int rank)
-{
-    int at = 0;
-
-    while (split->member[at] != rank) {
-        at++;
-    }
-    return at % split->ranks;
 }
 
 const int *tw_split_members(const tw_split_t *split)

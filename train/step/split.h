@@ -32,9 +32,6 @@ int tw_split_create(tw_split_t *split, tw_context_t *ctx, MPI_Comm comm, tw_comm
 /** Collective. A zeroed one is allowed. */
 void tw_split_destroy(tw_split_t *split);
 
-/** The number in its group of a rank of the parent. */
-int tw_split_rank(const tw_split_t *split, int rank);
-
 /** The ranks of the parent in the caller's group, in its order: [ranks]. */
 const int *tw_split_members(const tw_split_t *split);
 
