@@ -120,10 +120,19 @@ static int check_evaluation(tw_train_options_t *o, tw_problem_t *problem)
                                        "--checkpoint FILE --resume, or --import FILE");
     }
     if (o->no_train || o->show_images != NULL || o->trace != NULL || o->record != NULL ||
-        o->profile || o->until_text != NULL || o->steps != 0 || o->eval_every != 0) {
+        o->profile || o->until_text != NULL || o->steps != 0 || o->eval_every != 0 ||
+        o->awp_calibrate) {
         return tw_problem_set(problem, "--evaluate-only trains nothing: not with --no-train, "
                                        "--show-images, --trace, --record, --profile, --until, "
-                                       "--steps or --eval-every");
+                                       "--steps, --eval-every or --awp-calibrate");
+    }
+    if (o->checkpoint != NULL && !o->resume) {
+        return tw_problem_set(problem, "--evaluate-only writes no --checkpoint: add --resume to "
+                                       "test the one that is there");
+    }
+    if (o->allow_text != NULL) {
+        return tw_problem_set(problem, "--evaluate-only permits every change: not with "
+                                       "--allow-change");
     }
     return 0;
 }

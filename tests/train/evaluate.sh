@@ -50,7 +50,20 @@ exported() {
         "$("$json_query" "$scratch/run.json" test_error test_error_top5 weights_hash)"$'\n0'
 }
 
-plan 7
+# One step at the highest rate: finite weights, whose outputs are not.
+no_number() {
+    { echo 'name = "far"; input = { channels = 1; height = 28; width = 28; }; classes = 10; layers = ('
+        for i in {1..40}; do echo "{ type = \"dense\"; units = 32; activation = \"relu\"; init = \"he\"; },"; done
+        echo '{ type = "dense"; } );'; } >"$scratch/far.cfg"
+    local run="--model $scratch/far.cfg --data digits:train=60 --batch 60 --lr 1000 --checkpoint $scratch/far.state"
+    # shellcheck disable=SC2086
+    train 2 $run --epochs 1 && train 3 $run --resume --evaluate-only || return 1
+    grep -q 'loss -\?nan' "$scratch/out" || return 1
+    # shellcheck disable=SC2086
+    train 2 $run --resume --epochs 1 && grep -q 'resumed after epoch 1' "$scratch/out"
+}
+
+plan 11
 # shellcheck disable=SC2086
 train 3 --model lenet $few --scheme c --codec grad=onebit,act=fp32 --epochs 2 --batch 60 --checkpoint "$kept" --json "$scratch/run.json" &&
     cp "$kept" "$scratch/same.state"
@@ -62,3 +75,7 @@ check "without weights" refused 2 '--evaluate-only tests the weights of a file: 
 check "with what trains" refused 2 '--evaluate-only trains nothing: not with' --evaluate-only --resume \
     --checkpoint "$kept" --steps 3
 check "another model" refused 1 'is of model lenet, this run of mlp' --evaluate-only --resume --checkpoint "$kept"
+check "a loss that is no number" no_number
+check "not with a monitoring run" refused 2 'not with .* --awp-calibrate' --evaluate-only --import x --awp-calibrate
+check "not with a checkpoint that nothing reads" refused 2 'writes no --checkpoint' --evaluate-only --import x --checkpoint y
+check "not with what may change" refused 2 'not with --allow-change' --evaluate-only --resume --checkpoint "$kept" --allow-change rate

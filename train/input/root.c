@@ -46,7 +46,7 @@ typedef struct tw_root_share {
 } tw_root_share_t;
 
 typedef struct tw_root {
-    MPI_Comm           comm; /* of this source alone */
+    MPI_Comm           comm; /* of the caller, whose only messages with TAG are these */
     int                rank, size;
     tw_source_t        inner; /* on rank 0 */
     tw_source_reader_t reader;
@@ -349,7 +349,7 @@ static int root_open(tw_source_t *source, const char *spec, const char *argument
     }
     source->state = root;
     pthread_mutex_init(&root->lock, NULL);
-    MPI_Comm_dup(source->ranks->comm, &root->comm);
+    root->comm = source->ranks->comm;
     MPI_Comm_rank(root->comm, &root->rank);
     MPI_Comm_size(root->comm, &root->size);
     if (root->rank == 0) {
@@ -386,7 +386,6 @@ static void root_close(tw_source_t *source)
     tw_reader_destroy(&root->reader);
     tw_source_close(&root->inner);
     pthread_mutex_destroy(&root->lock);
-    MPI_Comm_free(&root->comm);
     free(root);
 }
 

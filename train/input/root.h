@@ -9,8 +9,10 @@
 
 #include "train/input/source.h"
 
+/* The source sends its messages, of tag 1, over this communicator itself, and closes without a
+ * collective call: a rank whose part of opening fails closes while the others wait elsewhere. */
 struct tw_source_ranks {
-    MPI_Comm comm;
+    MPI_Comm comm; /* until the source is closed */
 };
 
 #endif /* TW_INPUT_ROOT_H */

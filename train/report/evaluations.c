@@ -64,7 +64,7 @@ int tw_evaluations_possible(const tw_evaluations_t *e, uint64_t step, double sec
 
         if (one->step <= last || one->step > step || !(one->seconds >= until) ||
             !(one->seconds <= seconds) || !share(one->test_error) || !share(one->test_error_top5) ||
-            !isfinite(one->train_loss) || isnan(one->test_loss) || one->epoch == 0) {
+            !isfinite(one->train_loss) || one->epoch == 0) {
             return 0;
         }
         last  = one->step;
