@@ -4,13 +4,13 @@
 
     python3 bench/pytorch.py BUILD_DIR [MODEL[@RANKS]...] [--rounds N] [--steps N] [--options WORDS]
 
-MODEL is one of mlp, resnet-20, alexnet-s0, vgg-a and resnet-34 (default: all); with @RANKS so many processes share the
-batch of one, those of thinwire-train by mpirun (MPIRUN) with the words of --options, those of PyTorch by
-DistributedDataParallel over gloo. PyTorch's network is made of the model file. In each round thinwire-train, PyTorch and
-PyTorch tuned (channels-last tensors, the fused optimizer where there is one, gradients in DDP's buckets) take turns, each
-in new processes, in every second round the other way about. A run gives the median of its steps but the first two, of the
-slowest process; the table has the medians of the runs, and the ratio to the faster of the two PyTorch, above 1 if
-thinwire-train is faster. Needs torch, 1.13 or newer. 15 minutes on two cores.
+MODEL is one of mlp, resnet-20, alexnet-s0, alexnet-2012, vgg-a, resnet-34 and googlenet (default: all); with @RANKS so
+many processes share the batch of one, those of thinwire-train by mpirun (MPIRUN) with the words of --options, those of
+PyTorch by DistributedDataParallel over gloo. PyTorch's network is made of the model file. In each round thinwire-train,
+PyTorch and PyTorch tuned (channels-last tensors, the fused optimizer where there is one, gradients in DDP's buckets) take
+turns, each in new processes, in every second round the other way about. A run gives the median of its steps but the first
+two, of the slowest process; the table has the medians of the runs, and the ratio to the faster of the two PyTorch, above 1
+if thinwire-train is faster. Needs torch, 1.13 or newer. 25 minutes on two cores.
 """
 import argparse
 import inspect
@@ -32,7 +32,8 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(TOP, "tests", "gpu"))
 import torch_models  # noqa: E402  # the path is set above
 
-BATCHES = {"mlp": 128, "resnet-20": 128, "alexnet-s0": 16, "vgg-a": 4, "resnet-34": 8}
+BATCHES = {"mlp": 128, "resnet-20": 128, "alexnet-s0": 16, "alexnet-2012": 16, "vgg-a": 4, "resnet-34": 8,
+           "googlenet": 8}
 WARM = 2
 
 

@@ -13,12 +13,13 @@ import torch
 import torch.nn.functional as F
 
 ACTIVATIONS = {"linear": lambda x: x, "logistic": torch.sigmoid, "relu": F.relu}
+KINDS = ("pool", "activation", "lrn", "add", "concat", "dropout")  # without weights
 
 
 def parse(text):
     """A libconfig text as dictionaries, lists and values."""
     text = re.sub(r"#.*|//.*", "", text)
-    tokens = re.findall(r'"(?:[^"\\]|\\.)*"|[(){};,=:]|[^\s(){};,=:]+', text)
+    tokens = re.findall(r'"(?:[^"\\]|\\.)*"|[][(){};,=:]|[^][\s(){};,=:]+', text)
     at = 0
 
     def value():
@@ -56,6 +57,22 @@ def parse(text):
     return group(None)
 
 
+def joined(layer):
+    """The names of what concat joins to its input: one, or an array."""
+    return [layer["with"]] if isinstance(layer["with"], str) else layer["with"]
+
+
+class Grouped(torch.nn.Module):
+    """A dense layer whose groups of units take their own groups of inputs."""
+
+    def __init__(self, size, units, groups):
+        super().__init__()
+        self.inner = torch.nn.Conv1d(size, units, 1, groups=groups)
+
+    def forward(self, x):
+        return self.inner(x.unsqueeze(2)).squeeze(2)
+
+
 class Net(torch.nn.Module):
     def __init__(self, config):
         super().__init__()
@@ -63,7 +80,7 @@ class Net(torch.nn.Module):
         self.plan = []  # (kind, layer, module or None)
         defaults = config.get("defaults", {})
         shape = (config["input"]["channels"], config["input"]["height"], config["input"]["width"])
-        shapes = {}
+        shapes = {"image": shape}
         layers = [dict(defaults.get(l["type"], {}), **l) for l in config["layers"]]
         for l in layers:
             module = None
@@ -71,13 +88,17 @@ class Net(torch.nn.Module):
             kind = l["type"]
             if kind == "conv":
                 module = torch.nn.Conv2d(x[0], l["channels"], l["kernel"], l.get("stride", 1), l.get("pad", 0),
-                                         bias=l.get("bias", True))
+                                         groups=l.get("groups", 1), bias=l.get("bias", True))
             elif kind == "norm":
                 module = torch.nn.BatchNorm2d(x[0], eps=l.get("epsilon", 1e-5))
             elif kind == "dense":
-                size = x[0] * x[1] * x[2]
-                module = torch.nn.Linear(size, l.get("units", config["classes"]))
+                size, units = x[0] * x[1] * x[2], l.get("units", config["classes"])
+                module = Grouped(size, units, l["groups"]) if l.get("groups", 1) > 1 else torch.nn.Linear(size, units)
+            elif kind not in KINDS:
+                sys.exit(f"torch_models.py: layer {l['name']}: no layer of type {kind} here")
             shape = self.shape_of(kind, l, x, config)
+            if kind == "concat":
+                shape = (x[0] + sum(shapes[name][0] for name in joined(l)), *x[1:])
             shapes[l["name"]] = shape
             self.plan.append((kind, l, len(self.parts) if module is not None else None))
             if module is not None:
@@ -101,7 +122,7 @@ class Net(torch.nn.Module):
         return x
 
     def forward(self, x):
-        results = {}
+        results = {"image": x}
         for kind, l, part in self.plan:
             x = results[l["input"]] if "input" in l else x
             if kind == "dense" and x.dim() > 2:
@@ -114,15 +135,22 @@ class Net(torch.nn.Module):
                 pool = F.max_pool2d if l.get("pooling", "max") == "max" else F.avg_pool2d
                 x = pool(x, l["kernel"], l.get("stride", l["kernel"]), l.get("pad", 0), ceil_mode=l.get("ceil", False))
             elif kind == "lrn":
-                x = F.local_response_norm(x, l["size"], l["scale"], l["power"], l["k"])
+                x = self.responses(x, l.get("size", 5), l.get("scale", 2e-5), l.get("power", 0.75), l.get("k", 1.0))
             elif kind == "dropout":
                 x = F.dropout(x, l["rate"], self.training)
             elif kind == "add":
                 x = x + self.shortcut(results[l["with"]], x)
+            elif kind == "concat":
+                x = torch.cat([x, *(results[name] for name in joined(l))], 1)
             if l["name"] != self.last:
                 x = ACTIVATIONS[l.get("activation", "linear")](x)
             results[l["name"]] = x
         return x
+
+    @staticmethod
+    def responses(x, size, scale, power, k):
+        """PyTorch divides the scale by the size."""
+        return F.local_response_norm(x, size, scale * size, power, k)
 
     @staticmethod
     def shortcut(other, x):
