@@ -14,7 +14,7 @@
 
 enum { LAYERS_MAX = 16 };
 
-static void set_layer(tw_network_t *net, char letter, double number, size_t groups)
+static void set_layer(tw_network_t *net, char letter, double number, size_t groups, int by_input)
 {
     tw_network_layer_t *layer = &net->layer[net->layers];
 
@@ -24,7 +24,8 @@ static void set_layer(tw_network_t *net, char letter, double number, size_t grou
     for (size_t i = 1; i < TW_LAYER_INPUTS; i++) {
         layer->input[i] = -2;
     }
-    layer->groups = groups;
+    layer->groups   = groups;
+    layer->by_input = by_input;
     layer->w_rate = layer->b_rate = 1.0f;
     net->layers++;
     if (letter == 'd') {
@@ -53,7 +54,10 @@ void dense_net_make(tw_network_t *net, tw_shape_t input, tw_loss_t loss, const c
         const double number = strtod(at + 1, &end);
         const size_t groups = *end == '/' ? strtoul(end + 1, &end, 10) : 1;
 
-        set_layer(net, *at, number, groups);
+        const int by_input = *end == '+';
+
+        set_layer(net, *at, number, groups, by_input);
+        end += by_input;
         at = *end == ' ' ? end + 1 : end;
     }
 }

@@ -9,7 +9,7 @@
 
 /* The layers of a network as text, one letter and a number each: "d0.5" dropout of half; dense
  * layers of as many units: "l10" linear, "r10" ReLU, "s10" logistic (sigmoid); "R10" and so on:
- * without biases; "r10/2": in two groups. */
+ * without biases; "r10/2": in two groups; "r10+": split by input. */
 void dense_net_make(tw_network_t *net, tw_shape_t input, tw_loss_t loss, const char *layers);
 void dense_net_destroy(tw_network_t *net);
 

@@ -123,6 +123,19 @@ static void check_tensor(const bytes_t *b, json_t *root, const char *name, const
     free(text);
 }
 
+/* A whole tensor as [unit][input], however it is stored. */
+static float *in_file_order(const tw_params_t *params, const tw_param_t *p)
+{
+    float *values = t_malloc(p->count * sizeof(*values));
+
+    for (size_t k = 0; k < p->count; k++) {
+        const size_t to = p->turned ? k % p->per_unit * p->units_all + k / p->per_unit : k;
+
+        values[to] = params->value[p->first + k];
+    }
+    return values;
+}
+
 static void names_shapes_and_places(void)
 {
     tw_training_t t;
@@ -150,7 +163,10 @@ static void names_shapes_and_places(void)
         for (size_t k = 0; k < n; k++) {
             const tw_param_t *p = tw_params_find(&t.params, of[k].layer, of[k].role);
 
-            check_tensor(&b, root, of[k].name, of[k].shape, t.params.value + p->first, p->count);
+            float *values = in_file_order(&t.params, p);
+
+            check_tensor(&b, root, of[k].name, of[k].shape, values, p->count);
+            free(values);
         }
         check_tensor(&b, root, "norm2.running_mean", "[21]", t.params.state, 21);
         check_tensor(&b, root, "norm2.running_var", "[21]", t.params.state + 21, 21);

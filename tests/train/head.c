@@ -24,6 +24,10 @@ static const char *const texts[] = {
     /* groups: of the input, as many as two, three, four or seven ranks can divide, and not */
     "r30/5 d0.5 S24/6 l28/4 d0.1 R84/28 l28/7",
     "d0.3 r4/2 L2/2",
+    /* split by input: one, several in a row, the last, with fewer inputs than ranks */
+    "r70 s23+ l5",
+    "d0.2 r37 d0.5 S23+ d0.5 d0.1 l19+ d0.3 L5+",
+    "r30/5 R3+ r40 l6+",
 };
 
 static void equals_one_rank(void)
@@ -31,12 +35,12 @@ static void equals_one_rank(void)
     static const size_t counts[] = {1, 8, 50, 0};
     const tw_head_how_t how      = split_how();
 
-    for (size_t k = 0; k < 48; k++) {
-        const char *text = texts[k % 6];
+    for (size_t k = 0; k < 72; k++) {
+        const char *text = texts[k % 9];
         split_t     f;
 
-        t_note("'%s', %s, %zu examples", text, k / 6 % 2 ? "logistic" : "softmax", counts[k / 12]);
-        split_make(&f, text, k / 6 % 2 ? TW_LOSS_LOGISTIC : TW_LOSS_SOFTMAX, counts[k / 12], &how);
+        t_note("'%s', %s, %zu examples", text, k / 9 % 2 ? "logistic" : "softmax", counts[k / 18]);
+        split_make(&f, text, k / 9 % 2 ? TW_LOSS_LOGISTIC : TW_LOSS_SOFTMAX, counts[k / 18], &how);
         split_run(&f, &f.whole, 1);
         split_run(&f, &f.split, 1);
         split_compare_gradients(&f);
@@ -54,10 +58,10 @@ static void passes_add_up(void)
 {
     const tw_head_how_t how = split_how();
 
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 4; k++) {
         split_t f;
 
-        split_make(&f, texts[2], k ? TW_LOSS_LOGISTIC : TW_LOSS_SOFTMAX, 13, &how);
+        split_make(&f, texts[k < 2 ? 2 : 7], k % 2 ? TW_LOSS_LOGISTIC : TW_LOSS_SOFTMAX, 13, &how);
         split_run(&f, &f.whole, 1);
         dense_net_fill(f.split.gradient, f.split.params.total, 1, 1.0f);
         f.pass.n = 5;
@@ -279,6 +283,19 @@ static void a_projection_is_what_travels(void)
 
     T_CHECK(whole > 0 && (12 % t_size != 0 || 180 * less == 72 * whole), "%d of %d bytes",
             (int)less, (int)whole);
+}
+
+/* Of 120 activations a layer of 12 units that is split by input exchanges only its 12 sums; and
+ * one between two others its own outputs, twice each way. */
+static void sums_are_what_travels(void)
+{
+    const uint64_t whole = bytes_of("r120 l12"), less = bytes_of("r120 l12+");
+    const uint64_t three = bytes_of("r24 s60 l12"), inner = bytes_of("r24 s60+ l12");
+
+    T_CHECK(whole > 0 && (12 % t_size != 0 || 10 * less == whole), "%d of %d bytes", (int)less,
+            (int)whole);
+    T_CHECK(12 % t_size != 0 || 120 * three == 84 * inner, "%d and %d bytes", (int)three,
+            (int)inner);
 }
 
 /* All classes have the same weights: nothing is greater than the label's output only if all ranks
@@ -573,6 +590,7 @@ int main(int argc, char **argv)
         {"calls_are_few", calls_are_few, 1},
         {"groups_stay_on_their_rank", groups_stay_on_their_rank, 1},
         {"a_projection_is_what_travels", a_projection_is_what_travels, 2},
+        {"sums_are_what_travels", sums_are_what_travels, 2},
         {"all_ranks_hold_the_same", all_ranks_hold_the_same, 1},
         {"codecs_are_used", codecs_are_used, 1},
         {"others_may_travel", others_may_travel, 1},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/train/hybrid_net.h - what the tests of whole hybrid runs share: a small network with
- * convolutions, batch normalisation, dropout and dense layers, as a file.
+ * convolutions, batch normalisation, dropout and dense layers, the last one split by input, as a
+ * file.
  */
 #ifndef TW_TESTS_HYBRID_NET_H
 #define TW_TESTS_HYBRID_NET_H
@@ -32,7 +33,7 @@ static const char hybrid_net_text[] =
     "  { type = \"dropout\"; name = \"drop3\"; rate = 0.5; },\n"
     "  { type = \"dense\"; name = \"fc4\"; units = 21; activation = \"logistic\"; },\n"
     "  { type = \"dropout\"; name = \"drop4\"; rate = 0.3; },\n"
-    "  { type = \"dense\"; name = \"fc5\"; }\n"
+    "  { type = \"dense\"; name = \"fc5\"; split = \"input\"; }\n"
     ");\n";
 
 /* A path in the scratch folder. */

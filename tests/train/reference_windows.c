@@ -122,6 +122,14 @@ static size_t dense_input(const tw_network_layer_t *l, size_t fan, size_t k)
     return k / fan / units * tw_shape_size(l->in) + unit / (units / l->groups) * fan + k % fan;
 }
 
+/* And the place of its weight: [unit][fan], or where inputs are divided [input][unit]. */
+static size_t dense_weight(const tw_network_layer_t *l, size_t fan, size_t k)
+{
+    const size_t unit = k / fan % l->out.c;
+
+    return l->by_input ? k % fan * l->out.c + unit : unit * fan + k % fan;
+}
+
 void ref_dense(const tw_network_layer_t *layer, size_t n, const double *x, const double *w,
                const double *b, double *y)
 {
@@ -129,7 +137,7 @@ void ref_dense(const tw_network_layer_t *layer, size_t n, const double *x, const
 
     set_bias(layer, n, b, y);
     for (size_t k = 0; k < n * units * fan; k++) {
-        y[k / fan] += x[dense_input(layer, fan, k)] * w[k % (units * fan)];
+        y[k / fan] += x[dense_input(layer, fan, k)] * w[dense_weight(layer, fan, k)];
     }
 }
 
@@ -140,7 +148,7 @@ void ref_dense_back(const tw_network_layer_t *layer, size_t n, const double *x, 
 
     add_bias_back(layer, n, dy, db);
     for (size_t k = 0; k < n * units * fan; k++) {
-        const size_t from = dense_input(layer, fan, k), weight = k % (units * fan);
+        const size_t from = dense_input(layer, fan, k), weight = dense_weight(layer, fan, k);
 
         if (dx != NULL) {
             dx[from] += dy[k / fan] * w[weight];

@@ -21,6 +21,7 @@ static const char *const texts[] = {
     "d0.2 r37 d0.5 S23 d0.5 l19 d0.3 d0.1 l5",
     "d0.1 d0.2 s33 r20 d0.25 L9 R8 d0.5 s7 L40",
     "d0.2 r36/6 d0.5 S24/4 l120/2 d0.3 R66 l6/3",
+    "d0.2 r37 d0.5 S23+ d0.5 l19+ d0.3 r9 L5+",
 };
 static const size_t counts[] = {1, 3, 16, 48, 61};
 

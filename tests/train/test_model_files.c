@@ -132,6 +132,17 @@ static const struct {
      "input",
      ""},
     {HEAD "layers = (\n{ type = \"dense\"; groups = 4; });", 4, "divisors of its 10 units", ""},
+    {HEAD "layers = (\n{ type = \"dense\"; units = 9; split = \"input\"; },\n" FC ");", 4,
+     "layer 'dense1': split: accepted is output, as every rank has all inputs of the first", ""},
+    {HEAD
+     "layers = (\n{ type = \"dense\"; units = 9; },\n{ type = \"dense\"; units = 6; groups = 3;\n"
+     "split = \"input\"; },\n" FC ");",
+     5, "split: accepted is output with groups", ""},
+    {HEAD "training = { max_norm = 2.0; };\nlayers = ( { type = \"dense\"; units = 9; },\n"
+          "{ type = \"dense\"; units = 6; split = \"input\"; },\n" FC ");",
+     5, "split: accepted is output with a max_norm", ""},
+    {HEAD "layers = (\n{ type = \"dense\"; split = \"rows\"; });", 4,
+     "split 'rows' is unknown; accepted are output and input", ""},
     {HEAD "layers = (\n{ type = \"conv\"; channels = 4; kernel = 3; groups = 2; }," FC ");", 4,
      "layer 'conv1': groups 2: accepted are divisors of its 4 channels and of the 1 of its input",
      ""},

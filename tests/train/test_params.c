@@ -287,6 +287,47 @@ START_TEST(groups_have_their_own_fans)
 }
 END_TEST
 
+/* A layer split by input begins as the same one split by output: its weights are turned, and a rank
+ * has those of its inputs. */
+START_TEST(first_values_do_not_depend_on_the_split)
+{
+    enum { IN = 300, UNITS = 400, RANKS = 3 };
+    static const char text[] =
+        "name = \"x\"; classes = 400; input = { channels = 1; height = 2; width "
+        "= 2; };\nlayers = ( { type = \"dense\"; units = 300; },\n"
+        "           { type = \"dense\"; init = \"gaussian:1\"; %s } );\n";
+    float            *value[1 + RANKS];
+    const tw_param_t *p[1 + RANKS];
+    tw_params_t       params[1 + RANKS];
+    tw_network_t      net[2];
+
+    for (int k = 0; k < 2; k++) {
+        char made[sizeof(text) + 32];
+
+        snprintf(made, sizeof(made), text, k == 1 ? "split = \"input\";" : "");
+        small_net_read(&net[k], made);
+    }
+    for (int k = 0; k < 1 + RANKS; k++) {
+        create(&params[k], &net[k > 0], k > 0 ? k - 1 : 0, k > 0 ? RANKS : 1, TW_PARAMS_SPLIT);
+        draw_values(&params[k], &net[k > 0], 7);
+        p[k]     = tw_params_find(&params[k], 1, TW_WEIGHT);
+        value[k] = read(&params[k], params[k].value + p[k]->first, p[k]->count);
+    }
+    for (size_t i = 0, k = 1; i < IN; i++) {
+        k += i == p[k]->units_first + p[k]->units;
+        for (size_t u = 0; u < UNITS; u++) {
+            ck_assert_float_eq(value[k][(i - p[k]->units_first) * UNITS + u], value[0][u * IN + i]);
+        }
+    }
+    for (int k = 0; k < 1 + RANKS; k++) {
+        free(value[k]);
+        destroy(&params[k]);
+    }
+    tw_network_destroy(&net[0]);
+    tw_network_destroy(&net[1]);
+}
+END_TEST
+
 /* The values of a seed stay what they are, on every machine: runs can be repeated. */
 START_TEST(first_values_are_known)
 {
@@ -398,6 +439,7 @@ int main(void)
     tcase_add_loop_test(tcase, shards_are_pieces_of_the_whole, 1, 10);
     tcase_add_test(tcase, first_values_have_their_distribution);
     tcase_add_test(tcase, groups_have_their_own_fans);
+    tcase_add_test(tcase, first_values_do_not_depend_on_the_split);
     tcase_add_test(tcase, first_values_are_known);
     tcase_add_test(tcase, hashes_see_every_bit);
     tcase_add_loop_test(tcase, builtin_models_have_a_layout, 0, models);

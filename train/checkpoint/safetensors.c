@@ -27,12 +27,12 @@ static void entry_of_param(tw_exported_t *e, const tw_training_t *t, const tw_pa
     e->param = p;
     e->count = p->units_all * p->per_unit;
     entry_name(e, t, p->layer, first ? "weight" : "bias");
-    e->shape[e->dimensions++] = p->units_all;
+    e->shape[e->dimensions++] = p->turned ? p->per_unit : p->units_all;
     if (p->role != TW_WEIGHT) {
         return;
     }
     if (layer->kind == TW_DENSE) {
-        e->shape[e->dimensions++] = p->per_unit;
+        e->shape[e->dimensions++] = p->turned ? p->units_all : p->per_unit;
         return;
     }
     e->shape[e->dimensions++] = p->per_unit / (layer->kernel[0] * layer->kernel[1]);
@@ -147,7 +147,9 @@ static int write_data(tw_training_t *t, const tw_exported_t *list, size_t n, FIL
 
     for (size_t i = 0; i < n && status == 0; i++) {
         if (list[i].param != NULL) {
-            status = tw_pieces_write(&pieces, t, list[i].param, 0, stream, problem);
+            status = list[i].param->turned
+                         ? tw_exported_write_turned(t, &pieces, list[i].param, stream, problem)
+                         : tw_pieces_write(&pieces, t, list[i].param, 0, stream, problem);
         } else {
             tw_pieces_write_whole(&pieces, t, list[i].state, list[i].count, stream, problem);
         }

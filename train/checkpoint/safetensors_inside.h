@@ -22,6 +22,14 @@ typedef struct tw_exported {
  * @return a list to be freed, or NULL with the problem set. */
 tw_exported_t *tw_exported_list(const tw_training_t *t, size_t *count_p, tw_problem_t *problem);
 
+/** tw_pieces_write() and tw_pieces_read() of the values of a tensor that is turned: to and from a
+ * stream, on rank 0, with the layout of all others. Collective.
+ * @return 0, or -1 on all ranks, with the problem set where it is. */
+int tw_exported_write_turned(const tw_training_t *t, tw_pieces_t *pieces, const tw_param_t *p,
+                             FILE *stream, tw_problem_t *problem);
+int tw_exported_read_turned(const tw_training_t *t, tw_pieces_t *pieces, const tw_param_t *p,
+                            FILE *stream, int *bad_p, tw_problem_t *problem);
+
 /** A shape as "[20, 1, 5, 5]", truncated at size - 1 characters. */
 void tw_exported_shape(const tw_exported_t *entry, char *text, size_t size);
 

@@ -247,7 +247,10 @@ static int read_data(tw_training_t *t, tw_source_file_t *file, const tw_exported
         if (t->rank == 0) {
             bad |= fseek(file->stream, (long)(file->begin + list[i].at), SEEK_SET) != 0;
         }
-        if (list[i].param != NULL) {
+        if (list[i].param != NULL && list[i].param->turned) {
+            status =
+                tw_exported_read_turned(t, &pieces, list[i].param, file->stream, &bad, problem);
+        } else if (list[i].param != NULL) {
             tw_pieces_read(&pieces, t, list[i].param, 0, file->stream, &bad, problem);
         } else {
             tw_pieces_read_whole(&pieces, t, list[i].state, list[i].count, file->stream, &bad,

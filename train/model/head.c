@@ -30,7 +30,7 @@ static void *head_take(tw_head_t *head, size_t a, size_t b, size_t size)
 static int take_layer(tw_head_t *head, size_t l, size_t rows)
 {
     tw_head_layer_t *layer = &head->layer[l];
-    const int        inner = l + 1 < head->layers;
+    const int        inner = l + 1 < head->layers || layer->by_input; /* all its units are met */
 
     layer->y    = head_take(head, layer->units, head->rows_max, sizeof(float));
     layer->all  = layer->y;
@@ -54,7 +54,9 @@ static int take_layers(tw_head_t *head, size_t rows, size_t *units_p, size_t *al
         }
         if (l + 1 < head->layers) {
             *units_p = layer->units > *units_p ? layer->units : *units_p;
-            *all_p   = layer->units_all > *all_p ? layer->units_all : *all_p;
+        }
+        if (l + 1 < head->layers || layer->by_input) {
+            *all_p = layer->units_all > *all_p ? layer->units_all : *all_p;
         }
     }
     return 0;
@@ -165,7 +167,43 @@ size_t tw_head_memory(const tw_head_t *head)
     return head->bytes;
 }
 
+/* ---- sums ----------------------------------------------------------------------------------- */
+
+int tw_head_take(tw_head_t *head, double *loss_p, tw_head_wrong_t *wrong_p, tw_problem_t *problem)
+{
+    tw_dense_sums_t sums;
+
+    if (tw_backend_get(head->backend, &sums, head->sums, sizeof(sums), problem) != 0 ||
+        tw_backend_zero(head->backend, head->sums, sizeof(sums), problem) != 0) {
+        return -1;
+    }
+    *loss_p = sums.loss;
+    if (wrong_p != NULL) {
+        *wrong_p = (tw_head_wrong_t){(size_t)sums.one, (size_t)sums.five};
+    }
+    return 0;
+}
+
+void tw_head_give(tw_head_t *head, float *extra)
+{
+    head->ops->give(head->dense, extra, head->sums);
+}
+
 /* ---- layers --------------------------------------------------------------------------------- */
+
+/* Weights of the units, or of the inputs, that this rank has. */
+static int weights_fit(const tw_head_t *head, const tw_params_t *params,
+                       const tw_head_layer_t *layer, const tw_param_t *w)
+{
+    const size_t all  = layer->by_input ? layer->in : layer->units_all;
+    const size_t each = layer->by_input ? layer->units_all : layer->fan;
+    size_t       first;
+    const size_t units =
+        tw_params_share(all, head->ranks > 1 ? params->rank : 0, head->ranks, &first);
+
+    return w != NULL && w->units_all == all && w->per_unit == each && w->units == units &&
+           w->units_first == first;
+}
 
 /* A layer's tensors and where its units are. */
 static int find_tensors(tw_head_t *head, const tw_params_t *params, size_t index,
@@ -177,20 +215,20 @@ static int find_tensors(tw_head_t *head, const tw_params_t *params, size_t index
 
     units =
         tw_params_share(layer->units_all, head->ranks > 1 ? params->rank : 0, head->ranks, &first);
-    if (w == NULL || w->units_all != layer->units_all || w->per_unit != layer->fan ||
-        w->units != units || w->units_first != first || (b == NULL) != !layer->dense->bias) {
+    if (!weights_fit(head, params, layer, w) || (b == NULL) != !layer->dense->bias) {
         return tw_problem_set(problem,
                               "layer %s: its tensors are not those of a layer of %zu units on rank "
                               "%d of %d",
                               layer->dense->name, layer->units_all, params->rank, head->ranks);
     }
-    layer->first  = first;
-    layer->units  = units;
-    layer->shares = shares;
-    layer->w      = params->value + w->first;
-    layer->gw     = params->gradient + w->first;
-    layer->b      = b == NULL ? NULL : params->value + b->first;
-    layer->gb     = b == NULL ? NULL : params->gradient + b->first;
+    layer->first   = first;
+    layer->units   = units;
+    layer->shares  = shares;
+    layer->weights = w->count;
+    layer->w       = params->value + w->first;
+    layer->gw      = params->gradient + w->first;
+    layer->b       = b == NULL ? NULL : params->value + b->first;
+    layer->gb      = b == NULL ? NULL : params->gradient + b->first;
     for (int r = 0; r < head->ranks; r++) {
         shares[r] = tw_params_share(layer->units_all, r, head->ranks, &first);
     }
@@ -207,6 +245,7 @@ static int add_dense(tw_head_t *head, const tw_params_t *params, size_t index,
     layer->drop      = dense + 1;
     layer->in        = tw_shape_size(dense->in);
     layer->units_all = dense->out.c;
+    layer->by_input  = dense->by_input;
     layer->groups    = dense->groups;
     layer->fan       = layer->in / layer->groups;
     if (layer->in > INT_MAX || layer->units_all > INT_MAX) {

@@ -12,6 +12,11 @@
  *   backward  the gradients by a layer's inputs, to which every rank contributes a summand, are
  *             reduce-scattered to the ranks that own these units (codec back), while the gradients
  *             of the layer's weights are computed; with such groups they stay where they are.
+ * A layer that is split by input holds the weights of the rank's own units of the layer below, for
+ * all units (S1, section 1: outputs are added instead of stacked). Nothing is gathered before it:
+ * its outputs, to which every rank contributes a summand, are reduce-scattered to the ranks that
+ * own these units (act); backward, the gradients by all of them are gathered (back), and those by
+ * the units below need no sum.
  * The gradient by the head's input remains this rank's summand.
  */
 #ifndef TW_MODEL_HEAD_H

@@ -89,46 +89,71 @@ static int keep(const tw_head_t *head, const tw_head_layer_t *layer, size_t n, f
     return status;
 }
 
-int tw_head_gather(tw_head_t *head, const tw_head_layer_t *layer, size_t n, tw_problem_t *problem)
+/* Of n examples what each rank has of a layer's units, from `own` to all of them. */
+static int gather(tw_head_t *head, const tw_head_layer_t *layer, size_t n, const float *own,
+                  const tw_codec_t *codec, const char *name, tw_problem_t *problem)
 {
-    const tw_how_t how  = how_of(head, head->how.act);
-    const char    *what = "gathering the activations";
+    const tw_how_t how = how_of(head, codec);
 
-    if (stays(head, layer)) {
-        return keep(head, layer, n, layer->all + layer->first * n, layer->y, problem);
-    }
     set_counts(head, layer, n);
-    head_exchange_begin(head, &head->moving_span, "gather activations", layer);
-    if (started(head, what,
-                tw_iallgatherv(head->comm, layer->y, layer->all, head->counts, NULL, &how,
-                               &head->moving),
-                problem) != 0) {
+    head_exchange_begin(head, &head->moving_span, name, layer);
+    if (started(
+            head, name,
+            tw_iallgatherv(head->comm, own, layer->all, head->counts, NULL, &how, &head->moving),
+            problem) != 0) {
         return -1;
     }
-    return wait(head, &head->moving, head->moving_span, what, problem);
+    return wait(head, &head->moving, head->moving_span, name, problem);
+}
+
+/* The ranks' summands of all units, to `own` the sums of this rank's. */
+static int add(tw_head_t *head, const tw_head_layer_t *layer, size_t n, const float *sum,
+               float *own, const tw_codec_t *codec, const char *name, tw_problem_t *problem)
+{
+    const tw_how_t how = how_of(head, codec);
+
+    set_counts(head, layer, n);
+    head_exchange_begin(head, &head->moving_span, name, layer);
+    return started(
+        head, name,
+        tw_ireduce_scatter(head->comm, sum, own, head->counts, TW_SUM, &how, &head->moving),
+        problem);
+}
+
+int tw_head_gather(tw_head_t *head, const tw_head_layer_t *layer, size_t n, tw_problem_t *problem)
+{
+    return stays(head, layer)
+               ? keep(head, layer, n, layer->all + layer->first * n, layer->y, problem)
+               : gather(head, layer, n, layer->y, head->how.act, "gather activations", problem);
+}
+
+int tw_head_spread(tw_head_t *head, const tw_head_layer_t *layer, size_t n, const float *d,
+                   tw_problem_t *problem)
+{
+    return gather(head, layer, n, d, head->how.back, "gather gradients", problem);
 }
 
 int tw_head_scatter(tw_head_t *head, const tw_head_layer_t *layer, size_t n, const float *sum,
                     float *own, tw_problem_t *problem)
 {
-    const tw_how_t how = how_of(head, head->how.back);
+    return stays(head, layer)
+               ? keep(head, layer, n, own, sum + layer->first * n, problem)
+               : add(head, layer, n, sum, own, head->how.back, "add gradients", problem);
+}
 
-    if (stays(head, layer)) {
-        return keep(head, layer, n, own, sum + layer->first * n, problem);
-    }
-    set_counts(head, layer, n);
-    head_exchange_begin(head, &head->moving_span, "add gradients", layer);
-    return started(
-        head, "adding the gradients",
-        tw_ireduce_scatter(head->comm, sum, own, head->counts, TW_SUM, &how, &head->moving),
-        problem);
+int tw_head_add(tw_head_t *head, const tw_head_layer_t *layer, size_t n, const float *sum,
+                tw_problem_t *problem)
+{
+    return add(head, layer, n, sum, layer->y, head->how.act, "add outputs", problem) != 0
+               ? -1
+               : wait(head, &head->moving, head->moving_span, "add outputs", problem);
 }
 
 int tw_head_scatter_wait(tw_head_t *head, const tw_head_layer_t *layer, tw_problem_t *problem)
 {
     return stays(head, layer)
                ? 0
-               : wait(head, &head->moving, head->moving_span, "adding the gradients", problem);
+               : wait(head, &head->moving, head->moving_span, "add gradients", problem);
 }
 
 int tw_head_share(tw_head_t *head, tw_problem_t *problem)

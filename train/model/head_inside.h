@@ -16,6 +16,8 @@ typedef struct tw_head_layer {
     size_t                    drops;
     size_t                    in, units_all;
     size_t                    groups, fan;     /* fan: in / groups */
+    int                       by_input;        /* w is [units below of this rank][units_all] */
+    size_t                    weights;         /* of this rank */
     size_t                    first, units;    /* of this rank */
     float                    *w, *b, *gw, *gb; /* b, gb NULL: no bias */
     const size_t             *shares;          /* [ranks] units of each rank */
@@ -68,6 +70,14 @@ int tw_head_scatter(tw_head_t *head, const tw_head_layer_t *layer, size_t n, con
                     float *own, tw_problem_t *problem);
 int tw_head_scatter_wait(tw_head_t *head, const tw_head_layer_t *layer, tw_problem_t *problem);
 
+/** The same of a layer that is split by input, the other way about: layer->y = the sum of the
+ * ranks' summands of all outputs, for this rank's units; layer->all = the gradients d by all ranks'
+ * outputs. They are there on return. */
+int tw_head_add(tw_head_t *head, const tw_head_layer_t *layer, size_t n, const float *sum,
+                tw_problem_t *problem);
+int tw_head_spread(tw_head_t *head, const tw_head_layer_t *layer, size_t n, const float *d,
+                   tw_problem_t *problem);
+
 /** Gather head->loss.mine of all ranks into head->all, valid after tw_head_share_wait(). */
 int tw_head_share(tw_head_t *head, tw_problem_t *problem);
 int tw_head_share_wait(tw_head_t *head, tw_problem_t *problem);
@@ -85,6 +95,16 @@ void tw_head_backward(const tw_head_t *head, const tw_head_layer_t *layer, size_
                       const float *d, float *e);
 void tw_head_gradient(const tw_head_t *head, const tw_head_layer_t *layer, size_t n, int rows,
                       const float *d, const float *x, int add);
+
+/** The same of a layer that is split by input, whose inputs are the own units of the layer below:
+ * sum = this rank's summand of all its outputs; below = the gradients by these inputs, of those by
+ * all outputs, d on one rank, else layer->all; gw = or += after that. rows: in layer->rows. */
+void tw_head_added_forward(const tw_head_t *head, const tw_head_layer_t *layer, size_t n, int rows,
+                           float *sum);
+void tw_head_added_backward(const tw_head_t *head, const tw_head_layer_t *layer, size_t n, int rows,
+                            const float *d, float *below);
+void tw_head_added_gradient(const tw_head_t *head, const tw_head_layer_t *layer, size_t n, int rows,
+                            const float *d, int add);
 
 /** A layer's inputs [in][n] as rows of examples, group by group; back: the other way. */
 void tw_head_turn(const tw_head_t *head, const tw_head_layer_t *layer, float *to, const float *from,

@@ -6,8 +6,6 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "train/model/head_inside.h"
 
 static size_t number_of(const tw_head_t *head, const tw_head_layer_t *layer)
@@ -109,6 +107,24 @@ static const float *input_of(const tw_head_t *head, const tw_head_pass_t *pass, 
     return *rows_p ? head->layer[l - 1].rows : head->layer[l - 1].all;
 }
 
+/* The outputs of a layer that is split by input. *span_p: of the work around the exchange. */
+static int forward_added(tw_head_t *head, const tw_head_layer_t *layer, size_t n, int64_t *span_p,
+                         tw_problem_t *problem)
+{
+    float *sum = head->comm == NULL ? layer->y : head->sum;
+
+    tw_head_added_forward(head, layer, n, in_rows(head, n), sum);
+    if (head->comm == NULL) {
+        return 0;
+    }
+    tw_trace_end(head->how.trace, *span_p);
+    if (tw_head_add(head, layer, n, sum, problem) != 0) {
+        return -1;
+    }
+    *span_p = head_pass_begin(head, "forward", layer);
+    return 0;
+}
+
 static int head_pass_forward(tw_head_t *head, const tw_head_pass_t *pass, size_t l,
                              tw_problem_t *problem)
 {
@@ -121,10 +137,14 @@ static int head_pass_forward(tw_head_t *head, const tw_head_pass_t *pass, size_t
         return -1;
     }
     span = head_pass_begin(head, "forward", layer);
-    tw_head_forward(head, layer, pass->n, rows, x);
+    if (!layer->by_input) {
+        tw_head_forward(head, layer, pass->n, rows, x);
+    } else if (forward_added(head, layer, pass->n, &span, problem) != 0) {
+        return -1;
+    }
     head_pass_activate(head, pass, layer);
     end(head, span, layer, 0);
-    if (l + 1 == head->layers) {
+    if (l + 1 == head->layers || layer[1].by_input) {
         return 0;
     }
     if (head->comm != NULL && tw_head_gather(head, layer, pass->n, problem) != 0) {
@@ -166,6 +186,21 @@ static void backward_inputs(const tw_head_t *head, const tw_head_layer_t *layer,
     end(head, span, layer, 1);
 }
 
+/* From the gradients by all outputs of a layer that is split by input to those by its inputs. */
+static int backward_spread(tw_head_t *head, const tw_head_layer_t *layer, size_t n, const float *d,
+                           float *below, tw_problem_t *problem)
+{
+    int64_t span;
+
+    if (head->comm != NULL && tw_head_spread(head, layer, n, d, problem) != 0) {
+        return -1;
+    }
+    span = head_pass_begin(head, "backward", layer);
+    tw_head_added_backward(head, layer, n, in_rows(head, n), d, below);
+    end(head, span, layer, 1);
+    return 0;
+}
+
 /* The gradient by the own outputs of the layer below, there after tw_head_scatter_wait(). */
 static int backward_below(tw_head_t *head, const tw_head_pass_t *pass, size_t l, const float *d,
                           float *below, tw_problem_t *problem)
@@ -174,6 +209,9 @@ static int backward_below(tw_head_t *head, const tw_head_pass_t *pass, size_t l,
     const int              rows  = in_rows(head, pass->n);
     float                 *sum   = head->comm == NULL ? below : head->sum;
 
+    if (layer->by_input) {
+        return backward_spread(head, layer, pass->n, d, below, problem);
+    }
     backward_inputs(head, layer, pass->n, rows, d, rows ? head->sum_rows : sum);
     if (rows) {
         tw_head_turn(head, layer, sum, head->sum_rows, pass->n, 1);
@@ -214,7 +252,11 @@ static void backward_weights(const tw_head_t *head, const tw_head_pass_t *pass, 
     if (layer->gb != NULL) {
         head->ops->sum(head->dense, layer->gb, d, layer->units, pass->n, pass->accumulate);
     }
-    tw_head_gradient(head, layer, pass->n, rows, d, x, pass->accumulate);
+    if (layer->by_input) {
+        tw_head_added_gradient(head, layer, pass->n, in_rows(head, pass->n), d, pass->accumulate);
+    } else {
+        tw_head_gradient(head, layer, pass->n, rows, d, x, pass->accumulate);
+    }
     end(head, span, layer, 1);
     ready(head, layer);
 }
@@ -230,7 +272,8 @@ static int head_pass_backward(tw_head_t *head, const tw_head_pass_t *pass, tw_pr
             return -1;
         }
         backward_weights(head, pass, l, d);
-        if (head->comm != NULL && tw_head_scatter_wait(head, &head->layer[l - 1], problem) != 0) {
+        if (head->comm != NULL && !head->layer[l].by_input &&
+            tw_head_scatter_wait(head, &head->layer[l - 1], problem) != 0) {
             return -1;
         }
         deactivate(head, pass, &head->layer[l - 1], below);
@@ -267,7 +310,8 @@ static int clear(const tw_head_t *head, tw_problem_t *problem)
         const tw_head_layer_t *layer = &head->layer[l];
         const size_t           units = layer->units * sizeof(float);
 
-        if (tw_backend_zero(head->backend, layer->gw, layer->fan * units, problem) != 0 ||
+        if (tw_backend_zero(head->backend, layer->gw, layer->weights * sizeof(float), problem) !=
+                0 ||
             (layer->gb != NULL && tw_backend_zero(head->backend, layer->gb, units, problem) != 0)) {
             return -1;
         }
@@ -352,24 +396,4 @@ int tw_head_run(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *probl
         tw_head_abandon(head);
     }
     return status;
-}
-
-int tw_head_take(tw_head_t *head, double *loss_p, tw_head_wrong_t *wrong_p, tw_problem_t *problem)
-{
-    tw_dense_sums_t sums;
-
-    if (tw_backend_get(head->backend, &sums, head->sums, sizeof(sums), problem) != 0 ||
-        tw_backend_zero(head->backend, head->sums, sizeof(sums), problem) != 0) {
-        return -1;
-    }
-    *loss_p = sums.loss;
-    if (wrong_p != NULL) {
-        *wrong_p = (tw_head_wrong_t){(size_t)sums.one, (size_t)sums.five};
-    }
-    return 0;
-}
-
-void tw_head_give(tw_head_t *head, float *extra)
-{
-    head->ops->give(head->dense, extra, head->sums);
 }

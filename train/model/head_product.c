@@ -139,3 +139,56 @@ void tw_head_gradient(const tw_head_t *head, const tw_head_layer_t *layer, size_
         between(head);
     }
 }
+
+/* ---- split by input -------------------------------------------------------------------------- */
+
+/* The layer as the products above see it: its inputs on this rank are their units, its units their
+ * inputs, so the one way's forward is the other's backward. */
+static tw_head_layer_t turned_of(const tw_head_layer_t *layer, float *y)
+{
+    return (tw_head_layer_t){.in        = layer->units_all,
+                             .units_all = layer->in,
+                             .groups    = 1,
+                             .fan       = layer->units_all,
+                             .first     = layer[-1].first,
+                             .units     = layer[-1].units,
+                             .w         = layer->w,
+                             .gw        = layer->gw,
+                             .y         = y};
+}
+
+static const float *spread_of(const tw_head_t *head, const tw_head_layer_t *layer, int rows,
+                              const float *d)
+{
+    return rows ? layer->rows : head->comm == NULL ? d : layer->all;
+}
+
+void tw_head_added_forward(const tw_head_t *head, const tw_head_layer_t *layer, size_t n, int rows,
+                           float *sum)
+{
+    const tw_head_layer_t turned = turned_of(layer, NULL);
+
+    tw_head_backward(head, &turned, n, rows, layer[-1].y, rows ? head->sum_rows : sum);
+    if (rows) {
+        tw_head_turn(head, &turned, sum, head->sum_rows, n, 1);
+    }
+}
+
+void tw_head_added_backward(const tw_head_t *head, const tw_head_layer_t *layer, size_t n, int rows,
+                            const float *d, float *below)
+{
+    const tw_head_layer_t turned = turned_of(layer, below);
+
+    if (rows) {
+        tw_head_turn(head, &turned, layer->rows, spread_of(head, layer, 0, d), n, 0);
+    }
+    tw_head_forward(head, &turned, n, rows, spread_of(head, layer, rows, d));
+}
+
+void tw_head_added_gradient(const tw_head_t *head, const tw_head_layer_t *layer, size_t n, int rows,
+                            const float *d, int add)
+{
+    const tw_head_layer_t turned = turned_of(layer, NULL);
+
+    tw_head_gradient(head, &turned, n, rows, layer[-1].y, spread_of(head, layer, rows, d), add);
+}

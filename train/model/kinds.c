@@ -12,6 +12,7 @@
 
 static const char *const activations[] = {"linear", "relu", "logistic", NULL};
 static const char *const poolings[]    = {"max", "average", NULL};
+static const char *const splits[]      = {"output", "input", NULL};
 
 #define TW_KIND(kind, name) #name,
 static const char *const names[] = {TW_KINDS(TW_KIND) NULL};
@@ -46,6 +47,7 @@ static const tw_key_t layer_keys[] = {
     {"ceil", TW_KEY_FLAG, LAYER(ceil), 0, 0, NULL, BIT(TW_POOL), 0},
     {"count_pad", TW_KEY_FLAG, LAYER(count_pad), 0, 0, NULL, BIT(TW_POOL), 0},
     {"groups", TW_KEY_SIZE, LAYER(groups), 1, 65536, NULL, WEIGHTS, 0},
+    {"split", TW_KEY_CHOICE, LAYER(by_input), 0, 0, splits, BIT(TW_DENSE), 0},
     {"bias", TW_KEY_FLAG, LAYER(bias), 0, 0, NULL, WEIGHTS, 0},
     {"activation", TW_KEY_CHOICE, LAYER(activation), 0, 0, activations, FUSED | BIT(TW_ACTIVATION),
      BIT(TW_ACTIVATION)},

@@ -46,6 +46,30 @@ static size_t find_head(const tw_network_t *net)
     return first;
 }
 
+/* A layer that is split by input takes each rank's own part of the layer below. */
+static int check_by_input(const tw_network_t *net, tw_problem_t *problem)
+{
+    size_t dense = 0;
+
+    for (size_t l = net->first_dense; l < net->layers; l++) {
+        const tw_network_layer_t *layer = &net->layer[l];
+
+        if (layer->kind != TW_DENSE || (dense++, !layer->by_input)) {
+            continue;
+        }
+        if (dense == 1) {
+            return tw_network_wrong(net, l, problem,
+                                    "split: accepted is output, as every rank has all inputs of "
+                                    "the first dense layer");
+        }
+        if (layer->groups > 1 || net->max_norm > 0.0) {
+            return tw_network_wrong(net, l, problem, "split: accepted is output with %s",
+                                    layer->groups > 1 ? "groups" : "a max_norm");
+        }
+    }
+    return 0;
+}
+
 static int check_head(tw_network_t *net, tw_problem_t *problem)
 {
     const size_t              end  = net->layers - 1;
@@ -122,7 +146,8 @@ int tw_network_check(tw_network_t *net, tw_problem_t *problem)
                                     parameters);
         }
     }
-    if (check_head(net, problem) != 0 || check_dropouts(net, problem) != 0) {
+    if (check_head(net, problem) != 0 || check_by_input(net, problem) != 0 ||
+        check_dropouts(net, problem) != 0) {
         return -1;
     }
     for (size_t l = 0; l + 1 < net->layers; l++) {

@@ -81,6 +81,7 @@ typedef struct tw_network_layer {
     int             ceil;      /* pool: round the output size up                                  */
     int             count_pad; /* average pool: zeros of the border count                         */
     size_t          groups;    /* conv, dense: each is connected to its own inputs alone; else 1  */
+    int             by_input;  /* dense: where it is split, its inputs are divided, not its units */
     int             bias;      /* conv, dense: has one                                            */
     tw_activation_t activation; /* conv, norm, add, dense: fused; the last layer: linear     */
     tw_pooling_t    pooling;

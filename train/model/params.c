@@ -45,8 +45,10 @@ static void append(tw_params_t *params, const tw_network_t *net, size_t layer, t
     static const char *const  names[] = {"weight", "bias", "gamma", "beta"};
     const tw_network_layer_t *from    = &net->layer[layer];
     const int                 second  = role == TW_BIAS || role == TW_BETA;
-    const size_t all   = second ? tw_network_biases(net, layer) : tw_network_weights(net, layer);
-    tw_param_t  *param = &params->param[params->count];
+    const int    turned = from->kind == TW_DENSE && from->by_input && role == TW_WEIGHT;
+    const size_t units  = turned ? tw_shape_size(from->in) : from->out.c;
+    const size_t all    = second ? tw_network_biases(net, layer) : tw_network_weights(net, layer);
+    tw_param_t  *param  = &params->param[params->count];
 
     if (all == 0) {
         return;
@@ -57,8 +59,9 @@ static void append(tw_params_t *params, const tw_network_t *net, size_t layer, t
     *param = (tw_param_t){.layer     = layer,
                           .role      = role,
                           .first     = params->total,
-                          .units_all = from->out.c,
-                          .per_unit  = all / from->out.c,
+                          .units_all = units,
+                          .per_unit  = all / units,
+                          .turned    = turned,
                           .split     = is_split(params, from, layout),
                           .ownable   = is_ownable(from, layout),
                           .rate      = second ? from->b_rate : from->w_rate,

@@ -32,7 +32,8 @@
 
 typedef enum tw_param_role {
     TW_WEIGHT, /* conv [out][in / groups][kh][kw]; dense [unit][in / groups], inputs in c, h, w
-                  order */
+                  order; dense split by input [in][unit], on one rank too, so that what follows of
+                  units is of its inputs: the tensor is turned */
     TW_BIAS,   /* conv [out]; dense [unit] */
     TW_GAMMA,  /* batch normalisation [c]  */
     TW_BETA
@@ -47,6 +48,7 @@ typedef struct tw_param {
     size_t          first, count;
     size_t state; /* first element of its momentum; unused if TW_PARAMS_APART applies         */
     size_t units_all, units_first, units, per_unit;
+    int    turned;      /* see TW_WEIGHT                                                        */
     int    split;       /* other ranks hold other units                                         */
     int    ownable;     /* TW_PARAMS_APART applies: not of a dense layer with TW_PARAMS_SPLIT   */
     float  rate, decay; /* multipliers of the run's rate and decay */

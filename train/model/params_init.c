@@ -94,14 +94,22 @@ static void fill_normal(float *x, size_t n, uint64_t key, uint64_t first, double
 /* Values that are drawn at a time. */
 #define TW_DRAWN ((size_t)1 << 16)
 
-/* Elements from .. from + n - 1 of what this rank holds of a tensor. */
+/* The index in [unit][in] of element `at` of what this rank holds of a tensor. */
+static uint64_t index_of(const tw_param_t *param, size_t at)
+{
+    const uint64_t index = (uint64_t)param->units_first * param->per_unit + at;
+
+    return param->turned ? index % param->per_unit * param->units_all + index / param->per_unit
+                         : index;
+}
+
+/* n elements of a tensor, from index `first` on. */
 static void draw(float *x, const tw_param_t *param, const tw_network_layer_t *layer, uint64_t seed,
-                 size_t from, size_t n)
+                 uint64_t first, size_t n)
 {
     const tw_init_t *how =
         param->role == TW_WEIGHT || param->role == TW_GAMMA ? &layer->w_init : &layer->b_init;
     const uint64_t key   = tw_random_key(seed, TW_RANDOM_WEIGHTS, param->layer, param->role);
-    const uint64_t first = (uint64_t)param->units_first * param->per_unit + from;
     double         value = how->value, fan_in, fan_out;
 
     fans(layer, &fan_in, &fan_out);
@@ -136,7 +144,12 @@ static int init(const tw_params_t *params, const tw_param_t *param, const tw_net
     for (size_t from = 0; from < param->count; from += TW_DRAWN) {
         const size_t left = param->count - from, n = left < TW_DRAWN ? left : TW_DRAWN;
 
-        draw(drawn, param, layer, seed, from, n);
+        for (size_t k = 0; k < n && param->turned; k++) {
+            draw(drawn + k, param, layer, seed, index_of(param, from + k), 1);
+        }
+        if (!param->turned) {
+            draw(drawn, param, layer, seed, index_of(param, from), n);
+        }
         if (tw_params_put(params, params->value + param->first + from, drawn, n, problem) != 0) {
             return -1;
         }
