@@ -60,27 +60,29 @@ static passes_t passes_of(const builder_t *b, const scheme_t *scheme)
     return passes;
 }
 
-/* What split layer l gives stays where it is: those that share the layers divide the groups of the
- * next one. */
+/* What split layer l gives stays where it is: the next one is split by its inputs, or those that
+ * share the layers divide its groups. */
 static int layer_stays(const builder_t *b, size_t l)
 {
     const double groups = b->t->layer[l + 1].groups;
 
-    return groups > 0.0 && fmod(groups, b->parts) == 0.0;
+    return b->t->layer[l + 1].by_input || (groups > 0.0 && fmod(groups, b->parts) == 0.0);
 }
 
-/* Of a split layer's units, those of the rank that has most. */
+/* Of a split layer's units, or inputs, those of the rank that has most. */
 static double units_part(const builder_t *b, size_t l)
 {
-    const double units = b->t->layer[l].units;
+    const training_layer_t *layer = &b->t->layer[l];
+    const double            units = layer->by_input ? training_inputs(layer) : layer->units;
 
     return ceil(units / b->parts) / units;
 }
 
 /* What a pass exchanges within the split layers: the first of their outputs, of the sums of their
- * gradients, one for each layer but the last, which share only the losses' parts. */
+ * gradients, one for each layer but the last, which share only the losses' parts; and of all layers
+ * the first sum of outputs, and the first of the gradients by these, where inputs are divided. */
 typedef struct divided {
-    size_t gather, add, share;
+    size_t gather, add, share, sum, spread;
 } divided_t;
 
 /* The exchanges from the first on are of the ranks that share the layers. */
@@ -107,6 +109,16 @@ static void layer_exchanges(builder_t *b, const passes_t *passes, divided_t *div
                          t->layer[l].name);
     }
     divided->share = builder_exchange(b, TW_OPERATION_ALLGATHER, 2.0 * passes->rows, "", "losses");
+    divided->sum   = b->work->exchanges;
+    for (size_t l = t->dense; l < t->layers; l++) {
+        builder_exchange(b, TW_OPERATION_REDUCE_SCATTER, passes->rows * t->layer[l].units, "act",
+                         t->layer[l].name);
+    }
+    divided->spread = b->work->exchanges;
+    for (size_t l = t->dense; l < t->layers; l++) {
+        builder_exchange(b, TW_OPERATION_ALLGATHER, passes->rows * t->layer[l].units / b->parts,
+                         "back", t->layer[l].name);
+    }
     among_parts(b, divided->gather);
 }
 
@@ -118,6 +130,9 @@ static void split_pass(builder_t *b, const passes_t *passes, const divided_t *di
 
     for (size_t l = t->dense; l < t->layers; l++) {
         builder_time(b, passes->rows / b->each * units_part(b, l) * t->layer[l].forward);
+        if (t->layer[l].by_input) {
+            builder_call(b, divided->sum + l - t->dense);
+        }
         if (l + 1 < t->layers && !layer_stays(b, l)) {
             builder_call(b, divided->gather + l - t->dense);
         }
@@ -128,6 +143,9 @@ static void split_pass(builder_t *b, const passes_t *passes, const divided_t *di
     for (size_t l = t->layers; l-- > t->dense;) {
         const double seconds = passes->rows / b->each * units_part(b, l) * t->layer[l].backward;
 
+        if (t->layer[l].by_input) {
+            builder_call(b, divided->spread + l - t->dense);
+        }
         if (l > t->dense && !layer_stays(b, l - 1)) {
             builder_time(b, 0.5 * seconds);
             builder_start(b, divided->add + l - 1 - t->dense);

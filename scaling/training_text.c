@@ -36,16 +36,18 @@ static int read_whole(parser_t *p, const config_setting_t *group, const char *ke
 
 static int read_layer(parser_t *p, const config_setting_t *group, training_layer_t *layer)
 {
-    const config_setting_t *name, *copy;
+    const config_setting_t *name, *copy, *split;
+    char                    by[WORKLOAD_NAME] = "output";
 
     *layer = (training_layer_t){.weights = 0.0};
     if (!config_setting_is_group(group)) {
         return job_wrong(p, group, "a layer is a group: { key = value; ... }");
     }
-    name = config_setting_get_member(group, "name");
-    copy = config_setting_get_member(group, "copy");
+    name  = config_setting_get_member(group, "name");
+    copy  = config_setting_get_member(group, "copy");
+    split = config_setting_get_member(group, "split");
     if (job_only(p, group,
-                 "name, weights, biases, units, groups, channels, copy, forward, "
+                 "name, weights, biases, units, groups, split, channels, copy, forward, "
                  "backward") != 0) {
         return -1;
     }
@@ -59,12 +61,20 @@ static int read_layer(parser_t *p, const config_setting_t *group, training_layer
         read_whole(p, group, "groups", &layer->groups) != 0 ||
         read_whole(p, group, "channels", &layer->channels) != 0 ||
         (copy != NULL && job_word(p, copy, layer->copy) != 0) ||
+        (split != NULL && job_word(p, split, by) != 0) ||
         read_number(p, group, "forward", SECONDS_MOST, &layer->forward) != 0 ||
         read_number(p, group, "backward", SECONDS_MOST, &layer->backward) != 0) {
         return -1;
     }
     if (copy != NULL && (p->work->training.owners == 0 || layer->weights == 0.0)) {
         return job_wrong(p, copy, "copy: accepted for weights that have owners");
+    }
+    layer->by_input = strcmp(by, "input") == 0;
+    if (split != NULL && ((!layer->by_input && strcmp(by, "output") != 0) || layer->units == 0.0 ||
+                          (layer->by_input && layer->groups > 1.0))) {
+        return job_wrong(p, split,
+                         "split: accepted for a dense layer are output and, without "
+                         "groups, input");
     }
     if (layer->units > 0.0 && layer->weights < layer->units) {
         return job_wrong(p, group, "'%s': a dense layer has at least as many weights as units",
@@ -225,6 +235,9 @@ void training_write(FILE *to, const workload_t *work)
         }
         if (layer->groups > 0.0) {
             fprintf(to, "groups = %.0fL; ", layer->groups);
+        }
+        if (layer->by_input) {
+            fputs("split = \"input\"; ", to);
         }
         if (layer->channels > 0.0) {
             fprintf(to, "channels = %.0fL; ", layer->channels);

@@ -81,9 +81,10 @@ typedef struct item {
 typedef struct training_layer {
     char   name[WORKLOAD_NAME];
     double weights, biases; /* values */
-    double units;    /* of a dense layer; 0: it is none. inputs: training_inputs()              */
-    double groups;   /* of its units and inputs, each connected to its own alone; 0: one        */
-    size_t network;  /* for who made it: the layer's place in the network                        */
+    double units;   /* of a dense layer; 0: it is none. inputs: training_inputs()              */
+    double groups;  /* of its units and inputs, each connected to its own alone; 0: one        */
+    int by_input;   /* split, it has all units of its part of the inputs, and outputs are added   */
+    size_t network; /* for who made it: the layer's place in the network                        */
     double channels; /* whose statistics are exchanged                                       */
     char   copy[WORKLOAD_NAME]; /* the codec in which its weights travel from owners; "": fp32 */
     double forward,

@@ -26,6 +26,11 @@ training = { batch = 16; layers = (
 ); };
 END
 
+# The same where the second dense layer is split by input.
+sed 's/units = 10; }/units = 10; split = "input"; }/' "$scratch/lenet.cfg" >"$scratch/turned.cfg"
+sed 's/{ type = "dense"; name = "fc2";/& split = "input";/' "$top_srcdir/train/model/zoo/lenet.cfg" >"$scratch/turned.model.cfg"
+grep -q 'split = ' "$scratch/turned.model.cfg" || echo "# lenet has other layers"
+
 # The layers above have as many parameters as the model.
 all_parameters() {
     local model counted
@@ -47,7 +52,9 @@ predict() {
 
 # sent MODEL RANKS SCHEME CODEC: bytes of a step in a run.
 sent() {
-    THINWIRE_NODE_RANKS=1 train "$2" --model "$1" --data digits:train=240 --batch 16 --steps 3 --scheme "$3" \
+    local model=$1
+    [ ! -f "$scratch/$1.model.cfg" ] || model=$scratch/$1.model.cfg
+    THINWIRE_NODE_RANKS=1 train "$2" --model "$model" --data digits:train=240 --batch 16 --steps 3 --scheme "$3" \
         --codec "$4" --json "$scratch/run.json" >&2 && value bytes_sent_per_step "$scratch/run.json"
 }
 
@@ -71,9 +78,10 @@ agree() {
 }
 
 # Without layers below the split ones but the input (mlp) no gradients return; groups of two of two ranks are scheme c.
-plan 5
+plan 6
 check "the layers are those of the models" all_parameters
 check "lenet on 2 ranks" agree lenet 2 data b
 check "lenet on 4 ranks" agree lenet 4 data a b c group=2
 check "mlp on 2 ranks" agree mlp 2 c
 check "mlp on 4 ranks" agree mlp 4 data b
+check "a layer split by input, on 2 ranks" agree turned 2 a c

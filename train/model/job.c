@@ -62,8 +62,9 @@ int tw_network_layers(const tw_network_t *net, workload_t *work, tw_problem_t *p
         to->biases  = (double)tw_network_biases(net, l);
         to->network = l;
         if (layer->kind == TW_DENSE) {
-            to->units  = (double)layer->out.c;
-            to->groups = layer->groups > 1 ? (double)layer->groups : 0.0;
+            to->units    = (double)layer->out.c;
+            to->groups   = layer->groups > 1 ? (double)layer->groups : 0.0;
+            to->by_input = layer->by_input;
         } else if (layer->kind == TW_NORM) { /* both travel like biases */
             to->biases += to->weights;
             to->weights = 0.0;
