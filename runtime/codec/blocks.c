@@ -10,12 +10,12 @@
 void tw_blocks_encode(const tw_codec_t *codec, tw_block_encode_fn_t encode, const uint8_t *src,
                       size_t n, uint8_t *residual, uint8_t *dst)
 {
-    const size_t bytes = codec->ops->size(codec, codec->block);
+    const size_t bytes = codec->ops->size(codec, codec->block), e = codec->element;
 
     for (size_t i = 0; i < n; i += codec->block) {
         const size_t m = n - i < codec->block ? n - i : codec->block;
 
-        encode(codec, src + 4 * i, m, residual != NULL ? residual + 4 * i : NULL, dst);
+        encode(codec, src + e * i, m, residual != NULL ? residual + e * i : NULL, dst);
         dst += bytes;
     }
 }
@@ -23,12 +23,12 @@ void tw_blocks_encode(const tw_codec_t *codec, tw_block_encode_fn_t encode, cons
 void tw_blocks_decode(const tw_codec_t *codec, tw_block_decode_fn_t decode, const uint8_t *src,
                       size_t n, uint8_t *dst, bool add)
 {
-    const size_t bytes = codec->ops->size(codec, codec->block);
+    const size_t bytes = codec->ops->size(codec, codec->block), e = codec->element;
 
     for (size_t i = 0; i < n; i += codec->block) {
         const size_t m = n - i < codec->block ? n - i : codec->block;
 
-        decode(codec, src, m, dst + 4 * i, add);
+        decode(codec, src, m, dst + e * i, add);
         src += bytes;
     }
 }

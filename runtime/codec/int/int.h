@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/int/int.h - what the kernels of `int` share: the options, and header and size of a block.
+ *
+ * With a the absolute maximum of a block and q = 2^(B-1) - 1: scale = fl(a / q), y = fl(x fl(q /
+ * a)), and the code is y rounded to the nearest integer, half to even: B bits of two's complement,
+ * one after another from the lowest bit of the first byte on. All blocks but the last are multiples
+ * of 64 values, so each 8 of their codes are B whole bytes.
+ */
+#ifndef TW_CODEC_INT_H
+#define TW_CODEC_INT_H
+
+#include "runtime/codec/blocks.h"
+
+#define TW_INT_BITS_F32 20 /* at most: the codes of more would not survive a second encoding */
+#define TW_INT_BITS_F64 48
+
+/* Of a codec: its options. */
+typedef struct tw_int {
+    int  bits;  /* B */
+    bool power; /* scales are powers of two */
+} tw_int_t;
+
+static inline const tw_int_t *tw_int(const tw_codec_t *codec)
+{
+    return codec->state;
+}
+
+/* Bytes of n codes. */
+static inline size_t tw_int_bytes(int bits, size_t n)
+{
+    return n / 8 * (size_t)bits + (n % 8 * (size_t)bits + 7) / 8;
+}
+
+/* The bits of the largest |v|, v = src, or src + residual where there is one: as integers they
+ * order like the magnitudes, Inf and NaN on top. */
+uint32_t tw_int_most_f32(const uint8_t *src, const uint8_t *residual, size_t n);
+uint64_t tw_int_most_f64(const uint8_t *src, const uint8_t *residual, size_t n);
+
+/* The scale, at dst, of a block of n values with this absolute maximum, and factor and scale for
+ * its codes. False for poison: then the codes are written too, nothing is left to do. */
+bool tw_int_header_f32(const tw_codec_t *codec, uint32_t most, size_t n, uint8_t *dst,
+                       float *factor, float *scale);
+bool tw_int_header_f64(const tw_codec_t *codec, uint64_t most, size_t n, uint8_t *dst,
+                       double *factor, double *scale);
+
+/* One block, as in blocks.h, by plain C. */
+void tw_int_encode_f32(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *residual,
+                       uint8_t *dst);
+void tw_int_encode_f64(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *residual,
+                       uint8_t *dst);
+void tw_int_decode_f32(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                       bool add);
+void tw_int_decode_f64(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                       bool add);
+
+#endif /* TW_CODEC_INT_H */
