@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/int8/int8_vec4.c - int8 by vectors of four, for NEON and VSX.
+ * codec/int/int8_vec4.c - int8 by vectors of four, for NEON and VSX.
  *
  * Encoding: as int8.c, adding 1.5 * 2^23 leaves the integer in the low byte.
  * Decoding: code + 128 put into the low bits of 2^23 is the number 2^23 + 128 + code; subtracting

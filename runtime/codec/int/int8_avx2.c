@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/int8/int8_avx2.c - int8 by AVX2.
+ * codec/int/int8_avx2.c - int8 by AVX2.
  *
  * The conversion to integers rounds half to even, as adding 1.5 * 2^23 does, and the codes lie in
  * -127 .. 127, so that packing with saturation changes none.

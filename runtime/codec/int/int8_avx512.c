@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/int8/int8_avx512.c - int8 by AVX-512.
+ * codec/int/int8_avx512.c - int8 by AVX-512.
  *
  * Encoding is the multiplication and the addition of 1.5 * 2^23 of int8.c, after which the lowest
  * byte of each value is its code: one byte permutation per register brings the 16 of it to their
