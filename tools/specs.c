@@ -59,18 +59,20 @@ int specs_create_all(specs_t *specs, const job_t *job, tw_context_t *ctx)
     for (size_t i = 0; i < tw_codec_count() && specs->count < SPECS_MAX; i++) {
         const char *name;
         char        spec[SPECS_LENGTH], why[640];
+        size_t      before = specs->count;
 
         tw_codec_describe(i, &name, NULL, NULL);
         if (add_spec(specs, ctx, name, why, sizeof(why)) == TW_OK) {
             continue;
         }
-        for (int k = 1; k <= 4 && specs->count < SPECS_MAX; k++) {
+        for (int k = 1; k <= 64 && specs->count < SPECS_MAX; k++) { /* those it accepts */
             snprintf(spec, sizeof(spec), "%s:%d", name, k);
-            if (add_spec(specs, ctx, spec, why, sizeof(why)) != TW_OK) {
-                job_complain(job, "%s: %s", spec, why);
-                specs_destroy(specs);
-                return -1;
-            }
+            add_spec(specs, ctx, spec, why, sizeof(why));
+        }
+        if (specs->count == before) {
+            job_complain(job, "%s: %s", name, why);
+            specs_destroy(specs);
+            return -1;
         }
     }
     return 0;

@@ -14,7 +14,7 @@
 
 typedef struct tw_rung {
     char   spec[TW_RULE_SPEC_MAX];
-    double error; /* of one encoding, as tw_codec_traits_t.max_error has it */
+    double bytes; /* per value */
 } tw_rung_t;
 
 static struct {
@@ -41,7 +41,7 @@ static int tw_rung_find(const char *spec)
     return rung;
 }
 
-/* A spec that several types have counts by the largest error of them. */
+/* A spec that several types have counts by the most bytes. */
 static void tw_rung_add(const char *spec, const tw_choice_t *choice)
 {
     tw_codec_traits_t traits = {0};
@@ -50,7 +50,7 @@ static void tw_rung_add(const char *spec, const tw_choice_t *choice)
 
     tw_codec_traits(choice->codec, &traits);
     if (found > 0) {
-        row[found - 1].error = fmax(row[found - 1].error, traits.max_error);
+        row[found - 1].bytes = fmax(row[found - 1].bytes, traits.bytes);
         return;
     }
     row = realloc(row, ((size_t)tw_rungs.count + 1) * sizeof(*row));
@@ -58,7 +58,7 @@ static void tw_rung_add(const char *spec, const tw_choice_t *choice)
         tw_give_up(MPI_COMM_WORLD, "no memory for the finer codecs of an error contract");
     }
     tw_rungs.row        = row;
-    row[tw_rungs.count] = (tw_rung_t){.error = traits.max_error};
+    row[tw_rungs.count] = (tw_rung_t){.bytes = traits.bytes};
     memcpy(row[tw_rungs.count++].spec, spec, strlen(spec) + 1);
 }
 
@@ -83,7 +83,7 @@ static int tw_rung_order(const void *a, const void *b)
 {
     const tw_rung_t *x = a, *y = b;
 
-    return x->error != y->error ? (x->error < y->error) - (x->error > y->error)
+    return x->bytes != y->bytes ? (x->bytes > y->bytes) - (x->bytes < y->bytes)
                                 : strcmp(x->spec, y->spec);
 }
 

@@ -91,7 +91,7 @@ tw_status_t tw_fixed8_finish(tw_codec_t *codec, tw_fixed8_fn_t v, const tw_spec_
     codec->block           = 1;
     codec->bytes_per_value = 1.0;
     codec->bound           = INFINITY; /* saturates */
-    codec->finer           = "bf16";
+    codec->finer           = "int:12";
     codec->cuda            = TW_CUDA_FIXED8;
     for (uint32_t field = 0; field < FIELDS; field++) {
         of_field[field] = fixed8_magnitude(field, v, (int)strlen(fixed8->offset) - 1);

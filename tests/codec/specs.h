@@ -12,7 +12,7 @@ typedef struct test_spec {
 } test_spec_t;
 
 /* Every codec of the list, with every option that changes bytes, and small blocks. */
-#define TEST_SPECS_MAX 64
+#define TEST_SPECS_MAX 96
 extern test_spec_t test_specs[TEST_SPECS_MAX];
 extern int         test_spec_count;
 

@@ -17,10 +17,13 @@ static const size_t counts[] = {0,    1,    2,    3,    7,    8,    9,    15,  1
 #define COUNTS (int)(sizeof(counts) / sizeof(counts[0]))
 #define LARGE  1000003
 
-static size_t block_bytes(const tw_codec_traits_t *t, size_t m)
+static size_t block_bytes(const char *spec, const tw_codec_traits_t *t, size_t m)
 {
     if (strcmp(t->name, "onebit") == 0) {
         return 8 + (m + 7) / 8;
+    }
+    if (strncmp(spec, "int:", 4) == 0) {
+        return tw_dtype_size(t->dtype) + (m * (size_t)atoi(spec + 4) + 7) / 8;
     }
     return t->block > 1 ? 4 + m : (size_t)t->bytes * m;
 }
@@ -28,6 +31,7 @@ static size_t block_bytes(const tw_codec_traits_t *t, size_t m)
 START_TEST(sizes_follow_the_format)
 {
     tw_codec_t       *codec = test_codec_at(_i);
+    const char       *spec  = test_specs[_i].spec;
     tw_codec_traits_t t;
     size_t            bytes;
 
@@ -36,8 +40,8 @@ START_TEST(sizes_follow_the_format)
     for (int c = 0; c < COUNTS; c++) {
         const size_t n = counts[c], rest = n % t.block;
 
-        ck_assert_uint_eq(test_size(codec, n), n / t.block * block_bytes(&t, t.block) +
-                                                   (rest > 0 ? block_bytes(&t, rest) : 0));
+        ck_assert_uint_eq(test_size(codec, n), n / t.block * block_bytes(spec, &t, t.block) +
+                                                   (rest > 0 ? block_bytes(spec, &t, rest) : 0));
     }
     ck_assert_double_eq_tol((double)test_size(codec, 100 * t.block) / (double)(100 * t.block),
                             t.bytes, 1e-12);

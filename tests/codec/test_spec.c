@@ -26,6 +26,9 @@ static const struct {
     {"tree8:block=1048576", TW_F32, "tree8:block=1048576,split=0.45"},
     {"tree8:split=0.55,block=64", TW_F32, "tree8:block=64,split=0.55"},
     {"int8", TW_F32, "int8:block=4096"},
+    {"int:8", TW_F32, "int:8,block=256"},
+    {"int:block=64,scale=2k,12", TW_F64, "int:12,block=64,scale=2k"},
+    {"int:48", TW_F64, "int:48,block=256"},
     {"static8", TW_F32, "static8:offset=10"},
     {"static8:offset=1", TW_F32, "static8:offset=1"},
     {"mantissa8:offset=10000", TW_F32, "mantissa8:offset=10000"},
@@ -98,6 +101,15 @@ static const struct {
     {"bitpack:2,rnd", TW_F32, TW_ERR_SPEC, "'rnd'", "bitpack:K[,round]"},
     {"bitpack:4,round", TW_F32, TW_ERR_SPEC, "K=4", "leave it out"},
     {"bitpack:8,round", TW_F64, TW_ERR_SPEC, "K=8", "leave it out"},
+    {"int", TW_F32, TW_ERR_SPEC, "missing", "int:B[,block=N][,scale=2k]"},
+    {"int:24", TW_F32, TW_ERR_SPEC, "B=24", "4, 6, 8, 10, 12, 16 or 20 for float32"},
+    {"int:52", TW_F64, TW_ERR_SPEC, "B=52", "28, 32, 40 or 48 for double"},
+    {"int:9", TW_F64, TW_ERR_SPEC, "B=9", "4, 6, 8, 10"},
+    {"int:8,12", TW_F32, TW_ERR_SPEC, "twice", "int:B[,block=N]"},
+    {"int:8,scale=10k", TW_F32, TW_ERR_SPEC, "scale=10k", "2k"},
+    {"int:8,scale", TW_F32, TW_ERR_SPEC, "scale=", "2k"},
+    {"int:8,block=100", TW_F32, TW_ERR_SPEC, "block=100", "multiple of 64"},
+    {"int:8,round", TW_F32, TW_ERR_SPEC, "'round'", "int:B[,block=N]"},
     {"static8:offset=5", TW_F32, TW_ERR_SPEC, "offset=5", "1, 10, 100, 1000 or 10000"},
     {"static8:offset", TW_F32, TW_ERR_SPEC, "offset=", "1, 10, 100, 1000 or 10000"},
     {"mantissa8:offset=100000", TW_F32, TW_ERR_SPEC, "offset=100000", "10000"},
@@ -161,31 +173,38 @@ END_TEST
 
 START_TEST(every_codec_is_listed_once)
 {
-    static const char *const names[]   = {"fp32", "bitpack", "bf16",      "fp16",  "tree8",
-                                          "int8", "static8", "mantissa8", "onebit"};
-    int                      seen[256] = {0};
+    static const struct {
+        const char *name, *spec;
+        uint8_t     id; /* docs/wire-format.md: never reused */
+    } listed[]             = {{"fp32", "fp32", 1},           {"bitpack", "bitpack:2", 2},
+                              {"bf16", "bf16", 3},           {"fp16", "fp16", 4},
+                              {"tree8", "tree8", 5},         {"int", "int:8", 10},
+                              {"int8", "int8", 6},           {"static8", "static8", 7},
+                              {"mantissa8", "mantissa8", 8}, {"onebit", "onebit", 9}};
+    const size_t count     = sizeof(listed) / sizeof(*listed);
+    int          seen[256] = {0};
 
-    ck_assert_uint_eq(tw_codec_count(), 9);
-    for (size_t i = 0; i < 9; i++) {
+    ck_assert_uint_eq(tw_codec_count(), count);
+    for (size_t i = 0; i < count; i++) {
         const char       *name, *form, *help;
         tw_codec_t       *codec;
         tw_codec_traits_t t;
 
         ck_assert_int_eq(tw_codec_describe(i, &name, &form, &help), TW_OK);
-        ck_assert_str_eq(name, names[i]);
+        ck_assert_str_eq(name, listed[i].name);
         ck_assert_int_eq(strncmp(form, name, strlen(name)), 0);
         ck_assert_uint_gt(strlen(help), 10);
-        codec = test_codec(strcmp(name, "bitpack") == 0 ? "bitpack:2" : name, TW_F32);
+        codec = test_codec(listed[i].spec, TW_F32);
         ck_assert_int_eq(tw_codec_traits(codec, &t), TW_OK);
         ck_assert_str_eq(t.name, name);
-        ck_assert_uint_eq(t.id, i + 1); /* docs/wire-format.md: never reused */
+        ck_assert_uint_eq(t.id, listed[i].id);
         ck_assert_int_eq(seen[t.id]++, 0);
         ck_assert_int_eq(t.dtype, TW_F32);
         ck_assert_int_eq(t.feedback, strcmp(name, "onebit") == 0);
         ck_assert_int_eq(t.lossless, strcmp(name, "fp32") == 0);
         tw_codec_destroy(codec);
     }
-    ck_assert_int_eq(tw_codec_describe(9, NULL, NULL, NULL), TW_ERR_RANGE);
+    ck_assert_int_eq(tw_codec_describe(count, NULL, NULL, NULL), TW_ERR_RANGE);
     ck_assert_int_eq(tw_codec_describe(0, NULL, NULL, NULL), TW_OK);
 }
 END_TEST

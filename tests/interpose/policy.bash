@@ -56,9 +56,13 @@ results() {
         rms > 0.006 && rms < 0.03       { said = "tree8" }
         rms > 1.2e-3 && rms < 2.7e-3    { said = "bf16" }
         rms > 2.7e-3 && rms < 5e-3      { said = "bitpack:2" }
-        rms > 5e-6 && rms < 5e-5        { said = "bitpack:3" }
+        rms > 1.5e-4 && rms < 1e-3      { said = "int:12" }
+        rms > 1.9e-5 && rms < 5e-5      { said = "int:16" }
+        rms > 5e-6 && rms < 1.9e-5      { said = "bitpack:3" }
         rms > 1e-7 && rms < 1e-6        { said = "bitpack:4" } # of doubles, as those below
-        rms > 1e-12 && rms < 1e-11      { said = "bitpack:6" }
+        rms > 1e-10 && rms < 1e-9       { said = "int:32" }
+        rms > 1e-12 && rms < 3e-12      { said = "int:40" }
+        rms > 3e-12 && rms < 1e-11      { said = "bitpack:6" }
         /DIFFER/                { said = said "!" }
         { print said }' | paste -s -d ' '
 }

@@ -279,20 +279,16 @@ static double bitpack_bound(const tw_codec_t *codec)
     return ldexp(1.0, bitpack->round ? -mantissa - 1 : -mantissa);
 }
 
-/* bf16 has the byte that K = 1 lacks of a float's exponent; floats of 3 bytes go on as they are. */
+/* As many whole bytes as integers with a scale have a smaller error, unless there is none but the
+ * elements as they are. */
 static const char *bitpack_finer(const tw_codec_t *codec)
 {
-    static const char *const next[2][8] = {
-        {"", "", "bitpack:2", "bitpack:3", "bitpack:4", "bitpack:5", "bitpack:6", "bitpack:7"},
-        {"", "", "bitpack:2,round", "bitpack:3,round", "bitpack:4,round", "bitpack:5,round",
-         "bitpack:6,round", "bitpack:7,round"},
-    };
-    const tw_bitpack_t *bitpack = tw_bitpack(codec);
+    static const char *const of_f64[] = {"int:8",  "int:16", "int:24", "int:32",
+                                         "int:40", "int:48", NULL,     NULL};
+    static const char *const of_f32[] = {"int:12", "int:16", NULL, NULL};
+    const int                k        = tw_bitpack(codec)->k;
 
-    if (bitpack->k + 1 >= (int)codec->element) {
-        return NULL;
-    }
-    return codec->element == 4 && bitpack->k == 1 ? "bf16" : next[bitpack->round][bitpack->k + 1];
+    return codec->element == 8 ? of_f64[k - 1] : of_f32[k - 1];
 }
 
 static tw_status_t bitpack_finish(tw_codec_t *codec, const tw_spec_why_t *why)

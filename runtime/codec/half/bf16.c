@@ -18,7 +18,7 @@ tw_status_t tw_half_finish(tw_codec_t *codec, double bound, tw_cuda_kind_t cuda)
     codec->block           = 1;
     codec->bytes_per_value = 2.0;
     codec->bound           = bound;
-    codec->finer           = "bitpack:3";
+    codec->finer           = "int:16";
     codec->cuda            = cuda;
     snprintf(codec->spec, sizeof(codec->spec), "%s", codec->ops->name);
     return TW_OK;

@@ -161,7 +161,6 @@ static tw_status_t int8_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     ((tw_int_t *)codec->state)->bits = 8;
     codec->block                     = codec->block != 0 ? codec->block : INT8_BLOCK;
     status                           = int_finish(codec, why);
-    codec->finer                     = "bf16";
     snprintf(codec->spec, sizeof(codec->spec), "int8:block=%zu", codec->block);
     return status;
 }

@@ -140,7 +140,7 @@ static tw_status_t tree8_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     codec->block           = codec->block != 0 ? codec->block : TREE8_BLOCK;
     codec->bytes_per_value = 1.0 + 4.0 / (double)codec->block;
     codec->bound           = tree8->split == 45 ? 0.0129 : 0.0106;
-    codec->finer           = "bf16";
+    codec->finer           = "int:12";
     codec->cuda            = TW_CUDA_BLOCKS_TREE8;
     tree8_magnitudes(tree8->split, magnitude);
     fits = tw_levels_build(levels, magnitude, NULL, TW_LEVELS_MAX);
