@@ -155,7 +155,7 @@ TW_INLINE512 void tw_scaled8_end512(const tw_scaled512_t *type, const tw_state51
     tw_store512(dst + 4 * i, g, m, false);
 }
 
-static void tw_poison512(uint8_t *dst, size_t n)
+static inline void tw_poison512(uint8_t *dst, size_t n)
 {
     const __m512        nan = _mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000));
     const tw_group512_t g   = {{nan, nan, nan, nan}};

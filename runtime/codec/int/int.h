@@ -53,4 +53,34 @@ void tw_int_decode_f32(const tw_codec_t *codec, const uint8_t *src, size_t n, ui
 void tw_int_decode_f64(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
                        bool add);
 
+/* The kernels `name` from those for each number of bits, of float32 and of double. */
+#define TW_INT_OF(codec, of_f32, of_f64)                                                           \
+    ((codec)->dtype == TW_F64 ? (of_f64) : (of_f32))[tw_int(codec)->bits]
+#define TW_INT_KERNELS(name, of_f32, of_f64)                                                       \
+    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
+                              bool stream)                                                         \
+    {                                                                                              \
+        TW_INT_OF(codec, of_f32, of_f64)->encode(codec, src, n, dst, stream);                      \
+    }                                                                                              \
+    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
+                              bool stream)                                                         \
+    {                                                                                              \
+        TW_INT_OF(codec, of_f32, of_f64)->decode(codec, src, n, dst, stream);                      \
+    }                                                                                              \
+    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
+                                  uint8_t *acc)                                                    \
+    {                                                                                              \
+        TW_INT_OF(codec, of_f32, of_f64)->decode_add(codec, src, n, acc);                          \
+    }                                                                                              \
+    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
+                                       uint8_t *residual, uint8_t *dst)                            \
+    {                                                                                              \
+        TW_INT_OF(codec, of_f32, of_f64)->encode_feedback(codec, src, n, residual, dst);           \
+    }                                                                                              \
+    extern const tw_kernels_t name;                                                                \
+    const tw_kernels_t        name = {.encode          = name##_encode,                            \
+                                      .decode          = name##_decode,                            \
+                                      .decode_add      = name##_decode_add,                        \
+                                      .encode_feedback = name##_encode_feedback}
+
 #endif /* TW_CODEC_INT_H */

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/int/int64_avx512.c - `int` of double by AVX-512, a loop for each number of bits.
+ *
+ * As int_avx512.c, with 1.5 * 2^52. Codes of at most 32 bits become integers of 32 bits, wider ones
+ * stay in 64. Twin of: int_f64.c; same bytes and bits for every input.
+ */
+#include "config.h"
+
+#include "runtime/codec/int/int_avx512.h"
+
+/* 64 values: 8 j .. 8 j + 7 in v[j]. */
+typedef struct eights512 {
+    __m512d v[8];
+} eights512_t;
+
+TW_INLINE512 __mmask8 lanes512(size_t m, int j)
+{
+    return (__mmask8)(tw_first512(m) >> (8 * j));
+}
+
+TW_INLINE512 __m512d load512(const uint8_t *src, size_t m, int j)
+{
+    return m == TW_GROUP ? _mm512_loadu_pd(src + 64 * j)
+                         : _mm512_maskz_loadu_pd(lanes512(m, j), src + 64 * j);
+}
+
+TW_INLINE512 void store512(uint8_t *dst, __m512d v, size_t m, int j, bool stream)
+{
+    if (stream) {
+        _mm512_stream_pd((double *)(void *)(dst + 64 * j), v);
+    } else if (m == TW_GROUP) {
+        _mm512_storeu_pd(dst + 64 * j, v);
+    } else {
+        _mm512_mask_storeu_pd(dst + 64 * j, lanes512(m, j), v);
+    }
+}
+
+TW_INLINE512 __m512d sum512(const uint8_t *src, const uint8_t *residual, size_t m, int j,
+                            bool feedback)
+{
+    const __m512d v = load512(src, m, j);
+
+    return feedback ? _mm512_add_pd(v, load512(residual, m, j)) : v;
+}
+
+TW_INLINE512 uint64_t largest512(const uint8_t *src, const uint8_t *residual, size_t n,
+                                 bool feedback)
+{
+    const __m512i size    = _mm512_set1_epi64(INT64_MAX);
+    __m512i       most[4] = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512(),
+                             _mm512_setzero_si512()};
+
+    for (; n >= 32; n -= 32, src += 256, residual = feedback ? residual + 256 : NULL) {
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; j++) {
+            const __m512i v = _mm512_castpd_si512(sum512(src, residual, TW_GROUP, j, feedback));
+
+            most[j] = _mm512_max_epu64(most[j], _mm512_and_si512(v, size));
+        }
+    }
+    for (int j = 0; j < 4 && n > (size_t)(8 * j); j++) {
+        const __m512i v = _mm512_castpd_si512(sum512(src, residual, n, j, feedback));
+
+        most[j] = _mm512_max_epu64(most[j], _mm512_and_si512(v, size));
+    }
+    most[0] =
+        _mm512_max_epu64(_mm512_max_epu64(most[0], most[1]), _mm512_max_epu64(most[2], most[3]));
+    return _mm512_reduce_max_epu64(most[0]);
+}
+
+/* In a function of its own: all numbers of bits share it. */
+static __attribute__((noinline)) uint64_t most512(const uint8_t *src, const uint8_t *residual,
+                                                  size_t n, bool feedback)
+{
+    return feedback ? largest512(src, residual, n, true) : largest512(src, NULL, n, false);
+}
+
+/* What the loops keep in registers within a block. */
+typedef struct int_wide512 {
+    __m512i to_codes, of_codes, above;
+    __m512d factor, scale;
+} int_wide512_t;
+
+TW_INLINE512 int_wide512_t start512(const tw_int_tables512_t *tables)
+{
+    return (int_wide512_t){.to_codes = _mm512_loadu_si512(tables->to_codes),
+                           .of_codes = _mm512_loadu_si512(tables->of_codes),
+                           .above    = _mm512_loadu_si512(tables->above)};
+}
+
+/* Codes of more than 32 bits: of 8 values one permutation. */
+TW_INLINE512 void pack_wide512(int bits, __m512i places, __m512i codes, size_t m, int j,
+                               uint8_t *dst)
+{
+    const size_t at = (size_t)(bits * j), bytes = tw_int_bytes(bits, m);
+
+    if (m == TW_GROUP) {
+        _mm512_mask_storeu_epi8(dst + at, tw_first512((size_t)bits),
+                                _mm512_permutexvar_epi8(places, codes));
+    } else if (bytes > at) {
+        _mm512_mask_storeu_epi8(dst + at,
+                                tw_first512(bytes - at < (size_t)bits ? bytes - at : (size_t)bits),
+                                _mm512_permutexvar_epi8(places, codes));
+    }
+}
+
+TW_INLINE512 void encode_group512(const int_wide512_t *how, int bits, const uint8_t *src, size_t m,
+                                  uint8_t *residual, uint8_t *dst, bool feedback)
+{
+    const __m512i low =
+        _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    const __m512d magic = _mm512_set1_pd(0x1.8p52);
+    __m512i       y[8], codes[4];
+
+#pragma GCC unroll 8
+    for (int j = 0; j < 8; j++) {
+        const __m512d v       = sum512(src, residual, m, j, feedback);
+        const __m512d rounded = _mm512_add_pd(_mm512_mul_pd(v, how->factor), magic);
+
+        y[j] = _mm512_castpd_si512(rounded);
+        if (feedback) {
+            const __m512d back = _mm512_mul_pd(_mm512_sub_pd(rounded, magic), how->scale);
+
+            store512(residual, _mm512_sub_pd(v, back), m, j, false);
+        }
+        if (bits > 32) {
+            pack_wide512(bits, how->to_codes, y[j], m, j, dst);
+        }
+    }
+    if (bits <= 32) {
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; j++) {
+            codes[j] = _mm512_permutex2var_epi32(y[2 * j], low, y[2 * j + 1]);
+        }
+        tw_int_pack512(bits, how->to_codes, codes, m, dst);
+    }
+}
+
+TW_INLINE512 void encode_block512(int_wide512_t *how, int bits, const tw_codec_t *codec,
+                                  const uint8_t *src, size_t n, uint8_t *residual, uint8_t *dst,
+                                  bool feedback)
+{
+    const uint64_t most = most512(src, residual, n, feedback);
+    double         factor, scale;
+
+    if (!tw_int_header_f64(codec, most, n, dst, &factor, &scale)) {
+        return;
+    }
+    dst += sizeof(double);
+    how->factor = _mm512_set1_pd(factor);
+    how->scale  = _mm512_set1_pd(scale);
+    for (; n >= TW_GROUP; n -= TW_GROUP, src += 8 * TW_GROUP, dst += 8 * bits) {
+        tw_prefetch512(src);
+        tw_prefetch512(src + 4 * TW_GROUP);
+        if (feedback) {
+            tw_prefetch512(residual);
+            tw_prefetch512(residual + 4 * TW_GROUP);
+        }
+        encode_group512(how, bits, src, TW_GROUP, residual, dst, feedback);
+        residual = feedback ? residual + 8 * TW_GROUP : NULL;
+    }
+    if (n > 0) {
+        encode_group512(how, bits, src, n, residual, dst, feedback);
+    }
+}
+
+TW_INLINE512 void encode512(const tw_int_tables512_t *tables, int bits, const tw_codec_t *codec,
+                            const uint8_t *src, size_t n, uint8_t *residual, uint8_t *dst,
+                            bool feedback)
+{
+    const size_t  block = codec->block;
+    int_wide512_t how   = start512(tables);
+
+    for (; n > block; n -= block, src += 8 * block) {
+        encode_block512(&how, bits, codec, src, block, residual, dst, feedback);
+        residual = feedback ? residual + 8 * block : NULL;
+        dst += sizeof(double) + tw_int_bytes(bits, block);
+    }
+    encode_block512(&how, bits, codec, src, n, residual, dst, feedback);
+}
+
+TW_INLINE512 __m512i unpack_wide512(int bits, __m512i places, const uint8_t *src, size_t m, int j)
+{
+    const size_t    at = (size_t)(bits * j), bytes = tw_int_bytes(bits, m);
+    const uint64_t  upper = (UINT64_C(256) - (UINT64_C(1) << (8 - bits / 8))) & 0xff;
+    const __mmask64 there = m == TW_GROUP ? tw_first512((size_t)bits)
+                            : bytes > at  ? tw_first512(bytes - at)
+                                          : 0;
+    const __m512i   v = _mm512_maskz_permutexvar_epi8(upper * UINT64_C(0x0101010101010101), places,
+                                                      _mm512_maskz_loadu_epi8(there, src + at));
+
+    return _mm512_srai_epi64(v, (unsigned)(64 - bits));
+}
+
+TW_INLINE512 void decode_one512(const int_wide512_t *how, __m512d code, uint8_t *dst, size_t m,
+                                int j, bool stream, bool add)
+{
+    const __m512d v = _mm512_mul_pd(code, how->scale);
+
+    store512(dst, add ? _mm512_add_pd(load512(dst, m, j), v) : v, m, j, stream);
+}
+
+TW_INLINE512 void decode_group512(const int_wide512_t *how, int bits, const uint8_t *src, size_t m,
+                                  uint8_t *dst, bool stream, bool add)
+{
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; j++) {
+        if (bits > 32) {
+            const __m512i a = unpack_wide512(bits, how->of_codes, src, m, 2 * j);
+            const __m512i b = unpack_wide512(bits, how->of_codes, src, m, 2 * j + 1);
+
+            decode_one512(how, _mm512_cvtepi64_pd(a), dst, m, 2 * j, stream, add);
+            decode_one512(how, _mm512_cvtepi64_pd(b), dst, m, 2 * j + 1, stream, add);
+        } else {
+            const __m512i c = tw_int_unpack512(bits, how->of_codes, how->above, src, m, j);
+
+            decode_one512(how, _mm512_cvtepi32_pd(_mm512_castsi512_si256(c)), dst, m, 2 * j, stream,
+                          add);
+            decode_one512(how, _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(c, 1)), dst, m,
+                          2 * j + 1, stream, add);
+        }
+    }
+}
+
+/* Groups as long as they are whole, and what is left. */
+TW_INLINE512 void decode_run512(const int_wide512_t *how, int bits, const uint8_t *src, size_t n,
+                                uint8_t *dst, bool stream, bool add)
+{
+    for (; n >= TW_GROUP; n -= TW_GROUP, src += 8 * bits, dst += 8 * TW_GROUP) {
+        if (!stream) {
+            tw_prefetch512(dst);
+            tw_prefetch512(dst + 4 * TW_GROUP);
+        }
+        decode_group512(how, bits, src, TW_GROUP, dst, stream, add);
+    }
+    if (n > 0) {
+        decode_group512(how, bits, src, n, dst, false, add);
+    }
+}
+
+static void poison512(uint8_t *dst, size_t n)
+{
+    const __m512d nan = _mm512_castsi512_pd(_mm512_set1_epi64(INT64_C(0x7ff8) << 48));
+
+    for (size_t i = 0; i < n; i += 8) {
+        store512(dst + 8 * i, nan, n - i < 8 ? n - i : TW_GROUP, 0, false);
+    }
+}
+
+/* Past the cache go values at a multiple of 64, if their codes begin with a byte. */
+TW_INLINE512 void decode512(const tw_int_tables512_t *tables, int bits, const tw_codec_t *codec,
+                            const uint8_t *src, size_t n, uint8_t *dst, bool stream, bool add)
+{
+    const size_t  block = codec->block;
+    int_wide512_t how   = start512(tables);
+
+    while (n > 0) {
+        const uint64_t header = tw_load_le64(src), inf = UINT64_C(0x7ff) << 52;
+        const size_t   m    = n < block ? n : block;
+        const size_t   head = stream ? tw_head512(dst, 8, m) : m;
+
+        src += sizeof(double);
+        how.scale = _mm512_set1_pd(tw_bits_double(header));
+        if ((header & inf) == inf) {
+            poison512(dst, m);
+        } else if (head < m && head * (size_t)bits % 8 == 0) {
+            if (head > 0) {
+                decode_group512(&how, bits, src, head, dst, false, false);
+            }
+            decode_run512(&how, bits, src + head * (size_t)bits / 8, m - head, dst + 8 * head, true,
+                          false);
+        } else {
+            decode_run512(&how, bits, src, m, dst, false, add);
+        }
+        n -= m;
+        src += tw_int_bytes(bits, m);
+        dst += 8 * m;
+    }
+    if (stream) {
+        _mm_sfence();
+    }
+}
+
+/* Bytes of wide codes: 8 values fill `bits` bytes, and take them from there. */
+#define OF_EIGHT(i, bits) (char)((i) / ((bits) / 8) * 8 % 64 + (i) % ((bits) / 8))
+#define TO_EIGHT(i, bits) (char)(((i) / 8 * ((bits) / 8) + (i) % 8 + (bits) / 8 - 8) % 64)
+#define WIDE_TABLES(bits)                                                                          \
+    {                                                                                              \
+        {TW_EACH_64(OF_EIGHT, bits)}, {TW_EACH_64(TO_EIGHT, bits)},                                \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+
+#define INT_KERNELS512(name, bits, tables)                                                         \
+    static const tw_int_tables512_t name##_tables = tables;                                        \
+    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
+                              bool stream)                                                         \
+    {                                                                                              \
+        (void)stream;                                                                              \
+        encode512(&name##_tables, bits, codec, src, n, NULL, dst, false);                          \
+    }                                                                                              \
+    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
+                              bool stream)                                                         \
+    {                                                                                              \
+        decode512(&name##_tables, bits, codec, src, n, dst, stream, false);                        \
+    }                                                                                              \
+    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
+                                  uint8_t *acc)                                                    \
+    {                                                                                              \
+        decode512(&name##_tables, bits, codec, src, n, acc, false, true);                          \
+    }                                                                                              \
+    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
+                                       uint8_t *residual, uint8_t *dst)                            \
+    {                                                                                              \
+        encode512(&name##_tables, bits, codec, src, n, residual, dst, true);                       \
+    }                                                                                              \
+    static const tw_kernels_t name = TW_LOOPS512(name);
+
+INT_KERNELS512(double_4, 4, TW_INT_TABLES512(4))
+INT_KERNELS512(double_6, 6, TW_INT_TABLES512(6))
+INT_KERNELS512(double_8, 8, TW_INT_TABLES512(8))
+INT_KERNELS512(double_10, 10, TW_INT_TABLES512(10))
+INT_KERNELS512(double_12, 12, TW_INT_TABLES512(12))
+INT_KERNELS512(double_16, 16, TW_INT_TABLES512(16))
+INT_KERNELS512(double_20, 20, TW_INT_TABLES512(20))
+INT_KERNELS512(double_24, 24, TW_INT_TABLES512(24))
+INT_KERNELS512(double_28, 28, TW_INT_TABLES512(28))
+INT_KERNELS512(double_32, 32, TW_INT_TABLES512(32))
+INT_KERNELS512(double_40, 40, WIDE_TABLES(40))
+INT_KERNELS512(double_48, 48, WIDE_TABLES(48))
+
+const tw_kernels_t *const tw_int64_avx512[TW_INT_BITS_F64 + 1] = {
+    [4] = &double_4,   [6] = &double_6,   [8] = &double_8,   [10] = &double_10,
+    [12] = &double_12, [16] = &double_16, [20] = &double_20, [24] = &double_24,
+    [28] = &double_28, [32] = &double_32, [40] = &double_40, [48] = &double_48};

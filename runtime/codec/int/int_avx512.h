@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/int/int_avx512.h - codes of `int` by AVX-512: 16 integers of 32 bits in a register, and
+ * their stream of bits.
+ *
+ * Two neighbours are joined in 64 bits where a code is no whole bytes, and two such pairs in 128
+ * bits where a pair is none either. The bytes then stand in runs, and one permutation puts them
+ * together; with masks, as many registers as fit go into one. On the way back a permutation gives
+ * each integer the four bytes that its code touches, and two shifts cut it out. The number of bits
+ * is a constant wherever this is inlined.
+ */
+#ifndef TW_CODEC_INT_AVX512_H
+#define TW_CODEC_INT_AVX512_H
+
+#include "runtime/codec/int/int.h"
+#include "runtime/codec/scaled8_avx512.h"
+
+#define TW_EACH_16(of, i, bits)                                                                    \
+    of((i), bits), of((i) + 1, bits), of((i) + 2, bits), of((i) + 3, bits), of((i) + 4, bits),     \
+        of((i) + 5, bits), of((i) + 6, bits), of((i) + 7, bits), of((i) + 8, bits),                \
+        of((i) + 9, bits), of((i) + 10, bits), of((i) + 11, bits), of((i) + 12, bits),             \
+        of((i) + 13, bits), of((i) + 14, bits), of((i) + 15, bits)
+#define TW_EACH_64(of, bits)                                                                       \
+    TW_EACH_16(of, 0, bits), TW_EACH_16(of, 16, bits), TW_EACH_16(of, 32, bits),                   \
+        TW_EACH_16(of, 48, bits)
+
+/* Bytes from the start of a run to that of the next, and how many of them are its own. */
+#define TW_INT_RUN(bits) ((bits) % 8 == 0 ? 4 : (bits) % 4 == 0 ? 8 : 16)
+#define TW_INT_OWN(bits) (TW_INT_RUN(bits) * (bits) / 32)
+
+/* Where byte i of the codes of a register stands, again and again. */
+#define TW_INT_TO_CODES(i, bits)                                                                   \
+    (char)((i) % (2 * (bits)) / TW_INT_OWN(bits) * TW_INT_RUN(bits) +                              \
+           (i) % (2 * (bits)) % TW_INT_OWN(bits))
+/* Where byte i of 16 integers stands among the codes. */
+#define TW_INT_OF_CODES(i, bits) (char)(((i) / 4 * (bits) / 8 + (i) % 4) % 64)
+/* What is above the code of integer i in those four bytes. */
+#define TW_INT_ABOVE(i, bits) (32 - (bits) - (i) * (bits) % 8)
+
+typedef struct tw_int_tables512 {
+    char to_codes[64], of_codes[64];
+    int  above[16];
+} tw_int_tables512_t;
+
+#define TW_INT_TABLES512(bits)                                                                     \
+    {                                                                                              \
+        {TW_EACH_64(TW_INT_TO_CODES, bits)}, {TW_EACH_64(TW_INT_OF_CODES, bits)},                  \
+        {                                                                                          \
+            TW_EACH_16(TW_INT_ABOVE, 0, bits)                                                      \
+        }                                                                                          \
+    }
+
+TW_INLINE512 __m512i tw_int_joined512(int bits, __m512i v)
+{
+    const int64_t mask = (INT64_C(1) << bits) - 1;
+
+    if (bits % 8 == 0) {
+        return v;
+    }
+    v = _mm512_ternarylogic_epi64(_mm512_and_si512(v, _mm512_set1_epi64(mask)),
+                                  _mm512_srli_epi64(v, (unsigned)(32 - bits)),
+                                  _mm512_set1_epi64(mask << bits), 0xf8); /* a | (b & c) */
+    if (bits % 4 == 0) {
+        return v;
+    }
+    return _mm512_or_si512(v, _mm512_slli_epi64(_mm512_bsrli_epi128(v, 8), (unsigned)(2 * bits)));
+}
+
+/* The codes of 64 integers, of which m count, to dst. */
+TW_INLINE512 void tw_int_pack512(int bits, __m512i places, const __m512i *v, size_t m, uint8_t *dst)
+{
+    const int    together = bits <= 8 ? 4 : bits <= 16 ? 2 : 1;
+    const size_t each = (size_t)(2 * bits), bytes = tw_int_bytes(bits, m);
+
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; j += together) {
+        const size_t at = each * (size_t)j, all = each * (size_t)together;
+        __m512i      out = _mm512_permutexvar_epi8(places, tw_int_joined512(bits, v[j]));
+
+#pragma GCC unroll 4
+        for (int k = 1; k < together; k++) {
+            out = _mm512_mask_permutexvar_epi8(out, tw_first512(each) << (each * (size_t)k), places,
+                                               tw_int_joined512(bits, v[j + k]));
+        }
+        if (m == TW_GROUP && all == 64) {
+            _mm512_storeu_si512(dst + at, out);
+        } else if (m == TW_GROUP) {
+            _mm512_mask_storeu_epi8(dst + at, tw_first512(all), out);
+        } else if (bytes > at) {
+            _mm512_mask_storeu_epi8(dst + at, tw_first512(bytes - at < all ? bytes - at : all),
+                                    out);
+        }
+    }
+}
+
+/* Integers 16 j .. 16 j + 15 of m from their codes; those behind the end may be anything. */
+TW_INLINE512 __m512i tw_int_unpack512(int bits, __m512i places, __m512i above, const uint8_t *src,
+                                      size_t m, int j)
+{
+    const size_t at = (size_t)(2 * bits * j), bytes = tw_int_bytes(bits, m);
+    __m512i      v;
+
+    if (m == TW_GROUP && bits == 8) {
+        return _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(src + at)));
+    }
+    if (m == TW_GROUP && bits == 16) {
+        return _mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(src + at)));
+    }
+    if (m == TW_GROUP && bits == 32) {
+        return _mm512_loadu_si512(src + at);
+    }
+    v = _mm512_maskz_loadu_epi8(m == TW_GROUP ? tw_first512((size_t)(2 * bits))
+                                : bytes > at  ? tw_first512(bytes - at)
+                                              : 0,
+                                src + at);
+    v = _mm512_permutexvar_epi8(places, v);
+    v = bits % 8 == 0 ? _mm512_slli_epi32(v, (unsigned)(32 - bits)) : _mm512_sllv_epi32(v, above);
+    return _mm512_srai_epi32(v, (unsigned)(32 - bits));
+}
+
+extern const tw_kernels_t *const tw_int64_avx512[TW_INT_BITS_F64 + 1];
+
+#endif /* TW_CODEC_INT_AVX512_H */
