@@ -302,6 +302,34 @@ static void check_again(tw_codec_t *codec, tw_dtype_t dtype, const double *maxim
     free(again);
 }
 
+/* All verbs of each instruction set are those of plain C. */
+START_TEST(every_set_is_a_twin)
+{
+    static const size_t counts[] = {1, 3, 8, 15, 16, 17, 64, 100, 192, 193, 401, 1000};
+    const tw_dtype_t    dtype    = levels[_i].dtype;
+    test_random_t       random   = test_random((uint64_t)_i);
+    double              v[1000], residual[1000];
+
+    for (const char *const *cpu = test_cpus(); *cpu != NULL; cpu++) {
+        for (int stream = 0; stream < 2; stream++) {
+            tw_codec_t *twin, *scalar = codec_of("scalar", _i, 192, false);
+
+            setenv("THINWIRE_STREAM_THRESHOLD", stream == 1 ? "1" : "inf", 1);
+            twin = codec_of(*cpu, _i, 192, false);
+            for (size_t c = 0; c < sizeof(counts) / sizeof(*counts); c++) {
+                test_fill(v, dtype, counts[c], c % 3 == 0 ? TEST_EDGE : TEST_NORMAL, &random);
+                test_fill(residual, dtype, counts[c], TEST_SMALL, &random);
+                test_twin(scalar, twin, dtype, v, residual, counts[c],
+                          (test_places_t){test_bits(&random) % 64, test_bits(&random) % 64,
+                                          test_bits(&random) % 64});
+            }
+            tw_codec_destroy(twin);
+            tw_codec_destroy(scalar);
+        }
+    }
+}
+END_TEST
+
 START_TEST(a_second_encoding_changes_nothing)
 {
     const tw_dtype_t dtype  = levels[_i].dtype;
@@ -489,6 +517,7 @@ int main(void)
     tcase_add_loop_test(tcase, bytes_are_those_of_the_format, 0, LEVELS);
     tcase_add_loop_test(tcase, ties_and_limits_are_those_of_the_format, 0, LEVELS);
     tcase_add_loop_test(tcase, any_bytes_decode_by_the_format, 0, LEVELS);
+    tcase_add_loop_test(tcase, every_set_is_a_twin, 0, LEVELS);
     tcase_add_loop_test(tcase, a_second_encoding_changes_nothing, 0, LEVELS);
     tcase_add_loop_test(tcase, one_in_any_lane_is_poison, 0, LEVELS);
     tcase_add_loop_test(tcase, errors_are_bounded_in_every_block, 0, LEVELS);

@@ -53,7 +53,7 @@ static void int_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, ui
     }
 }
 
-TW_BLOCK_KERNELS(tw_int8_scalar, int_encode, int_decode);
+TW_BLOCK_KERNELS(tw_int_scalar, int_encode, int_decode);
 
 /* "4, 6, 8 or 10": the levels for the codec's elements. */
 static void int_accepted(const tw_codec_t *codec, char *text, size_t size)
@@ -165,6 +165,7 @@ static tw_status_t int8_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     return status;
 }
 
+TW_KERNELS_OF(tw_int);
 TW_KERNELS_OF(tw_int8);
 
 /* Nobody is offered `int`: its error is absolute in a block, and what `auto` and the report's
@@ -179,7 +180,7 @@ const tw_codec_ops_t tw_codec_int = {
     .option  = int_option,
     .finish  = int_finish,
     .size    = int_size,
-    .kernels = {[TW_CPU_SCALAR] = &tw_int8_scalar},
+    .kernels = {[TW_CPU_SCALAR] = &tw_int_scalar, TW_KERNELS_AVX512(tw_int)},
 };
 
 const tw_codec_ops_t tw_codec_int8 = {
@@ -191,6 +192,8 @@ const tw_codec_ops_t tw_codec_int8 = {
     .option  = tw_blocks_option,
     .finish  = int8_finish,
     .size    = int_size,
-    .kernels = TW_KERNELS(tw_int8),
+    .kernels = {[TW_CPU_SCALAR] = &tw_int_scalar,
+                TW_KERNELS_AVX2(tw_int8) TW_KERNELS_AVX512(tw_int) TW_KERNELS_NEON(tw_int8)
+                    TW_KERNELS_VSX(tw_int8)},
     .offers  = {{"int8", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE}},
 };
