@@ -53,6 +53,17 @@ static inline bool tw_scaled8_header(uint32_t most, float numerator, float least
     return true;
 }
 
+/* The same for a codec. */
+typedef bool (*tw_scaled8_header_fn_t)(const tw_codec_t *codec, uint32_t most, size_t n,
+                                       uint8_t *dst, float *factor, float *scale);
+
+static inline bool tw_tree8_header(const tw_codec_t *codec, uint32_t most, size_t n, uint8_t *dst,
+                                   float *factor, float *scale)
+{
+    (void)codec;
+    return tw_scaled8_header(most, 1.0f, 0x1p-126f, n, dst, factor, scale);
+}
+
 size_t tw_scaled8_size(const tw_codec_t *codec, size_t n);
 
 /* One block, as in blocks.h, of the given type. */

@@ -75,15 +75,14 @@ TW_INLINE uint32_t tw_avx2_absmax(const uint8_t *src, uint8_t *residual, size_t 
 }
 
 TW_INLINE void tw_avx2_scaled8_encode_block(const tw_codec_t *codec, tw_encode_lanes_fn_t encode,
-                                            float numerator, float least, const uint8_t *src,
+                                            tw_scaled8_header_fn_t header, const uint8_t *src,
                                             size_t n, uint8_t *residual, uint8_t *dst, bool stream,
                                             bool fetch)
 {
     tw_scaled8_lanes_t self = {.table = codec->table};
     float              factor, scale;
 
-    if (!tw_scaled8_header(tw_avx2_absmax(src, residual, n, false), numerator, least, n, dst,
-                           &factor, &scale)) {
+    if (!header(codec, tw_avx2_absmax(src, residual, n, false), n, dst, &factor, &scale)) {
         return;
     }
     self.factor = _mm256_set1_ps(factor);
@@ -94,7 +93,7 @@ TW_INLINE void tw_avx2_scaled8_encode_block(const tw_codec_t *codec, tw_encode_l
 
 /* residual may be NULL. */
 TW_INLINE void tw_avx2_scaled8_encode(const tw_codec_t *codec, tw_encode_lanes_fn_t encode,
-                                      float numerator, float least, const uint8_t *src, size_t n,
+                                      tw_scaled8_header_fn_t header, const uint8_t *src, size_t n,
                                       uint8_t *residual, uint8_t *dst, bool stream)
 {
     const size_t block = codec->block;
@@ -102,8 +101,7 @@ TW_INLINE void tw_avx2_scaled8_encode(const tw_codec_t *codec, tw_encode_lanes_f
     while (n > 0) {
         const size_t m = n < block ? n : block;
 
-        tw_avx2_scaled8_encode_block(codec, encode, numerator, least, src, m, residual, dst, stream,
-                                     n > m);
+        tw_avx2_scaled8_encode_block(codec, encode, header, src, m, residual, dst, stream, n > m);
         n -= m;
         src += 4 * m;
         dst += TW_SCALED8_HEADER + m;
@@ -146,11 +144,11 @@ TW_INLINE void tw_avx2_scaled8_decode(const tw_codec_t *codec, tw_decode_lanes_f
     tw_stream_end(stream);
 }
 
-#define TW_AVX2_SCALED8_KERNELS(name, numerator, least, encode_lanes, decode_lanes)                \
+#define TW_AVX2_SCALED8_KERNELS(name, header, encode_lanes, decode_lanes)                          \
     static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
                               bool stream)                                                         \
     {                                                                                              \
-        tw_avx2_scaled8_encode(codec, encode_lanes, numerator, least, src, n, NULL, dst, stream);  \
+        tw_avx2_scaled8_encode(codec, encode_lanes, header, src, n, NULL, dst, stream);            \
     }                                                                                              \
     static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
                               bool stream)                                                         \
@@ -165,8 +163,7 @@ TW_INLINE void tw_avx2_scaled8_decode(const tw_codec_t *codec, tw_decode_lanes_f
     static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
                                        uint8_t *residual, uint8_t *dst)                            \
     {                                                                                              \
-        tw_avx2_scaled8_encode(codec, encode_lanes, numerator, least, src, n, residual, dst,       \
-                               false);                                                             \
+        tw_avx2_scaled8_encode(codec, encode_lanes, header, src, n, residual, dst, false);         \
     }                                                                                              \
     extern const tw_kernels_t name;                                                                \
     const tw_kernels_t        name = {TW_AVX2_VERBS(name)}

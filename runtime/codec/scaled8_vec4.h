@@ -11,7 +11,7 @@
 #include "runtime/codec/scaled8.h"
 #include "runtime/codec/values_vec4.h"
 
-TW_V4_INLINE void tw_v4_scaled8_encode(const tw_codec_t *codec, float numerator, float least,
+TW_V4_INLINE void tw_v4_scaled8_encode(const tw_codec_t *codec, tw_scaled8_header_fn_t header,
                                        tw_v4_encode_fn_t encode, tw_v4_decode_fn_t decode,
                                        const uint8_t *src, size_t n, uint8_t *residual,
                                        uint8_t *dst)
@@ -21,7 +21,7 @@ TW_V4_INLINE void tw_v4_scaled8_encode(const tw_codec_t *codec, float numerator,
     float       factor, scale;
     tw_v4_how_t how;
 
-    if (!tw_scaled8_header(most, numerator, least, n, dst, &factor, &scale)) {
+    if (!header(codec, most, n, dst, &factor, &scale)) {
         return;
     }
     how = (tw_v4_how_t){codec->table, tw_f4_splat(factor), tw_f4_splat(scale)};
@@ -57,12 +57,12 @@ TW_V4_INLINE void tw_v4_scaled8_decode(const tw_codec_t *codec, tw_v4_decode_fn_
     }
 }
 
-/* The kernels `name` of a type with this numerator, least maximum and functions. */
-#define TW_V4_SCALED8_KERNELS(name, numerator, least, to_codes, to_values)                         \
+/* The kernels `name` of a type with these functions. */
+#define TW_V4_SCALED8_KERNELS(name, header, to_codes, to_values)                                   \
     static void name##_block(const tw_codec_t *codec, const uint8_t *src, size_t n,                \
                              uint8_t *residual, uint8_t *dst)                                      \
     {                                                                                              \
-        tw_v4_scaled8_encode(codec, numerator, least, to_codes, to_values, src, n, residual, dst); \
+        tw_v4_scaled8_encode(codec, header, to_codes, to_values, src, n, residual, dst);           \
     }                                                                                              \
     static void name##_block_back(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
                                   uint8_t *dst, bool add)                                          \

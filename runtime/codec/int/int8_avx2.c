@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include "runtime/codec/int/int.h"
 #include "runtime/codec/scaled8_avx2.h"
 
 TW_INLINE tw_coded_t int8_encode_lanes(const void *self, tw_lanes_t v)
@@ -42,4 +43,4 @@ TW_INLINE tw_lanes_t int8_decode_lanes(const void *self, const uint8_t *codes)
     return tw_lanes_scale(v, s->scale);
 }
 
-TW_AVX2_SCALED8_KERNELS(tw_int8_avx2, 127.0f, 0x1p-119f, int8_encode_lanes, int8_decode_lanes);
+TW_AVX2_SCALED8_KERNELS(tw_int8_avx2, tw_int_header_f32, int8_encode_lanes, int8_decode_lanes);

@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include "runtime/codec/int/int.h"
 #include "runtime/codec/scaled8_vec4.h"
 
 TW_V4_INLINE void int8_to_codes(const tw_v4_how_t *how, const tw_u4 *x, tw_b16 *c)
@@ -31,4 +32,4 @@ TW_V4_INLINE void int8_to_values(const tw_v4_how_t *how, const tw_b16 *c, tw_u4 
     }
 }
 
-TW_V4_SCALED8_KERNELS(tw_int8_vec4, 127.0f, 0x1p-119f, int8_to_codes, int8_to_values);
+TW_V4_SCALED8_KERNELS(tw_int8_vec4, tw_int_header_f32, int8_to_codes, int8_to_values);

@@ -74,4 +74,4 @@ TW_INLINE tw_lanes_t tree8_decode_lanes(const void *self, const uint8_t *codes)
     return tw_lanes_scale(v, s->scale);
 }
 
-TW_AVX2_SCALED8_KERNELS(tw_tree8_avx2, 1.0f, 0x1p-126f, tree8_encode_lanes, tree8_decode_lanes);
+TW_AVX2_SCALED8_KERNELS(tw_tree8_avx2, tw_tree8_header, tree8_encode_lanes, tree8_decode_lanes);

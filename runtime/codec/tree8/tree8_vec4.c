@@ -35,4 +35,4 @@ TW_V4_INLINE void tree8_to_values(const tw_v4_how_t *how, const tw_b16 *c, tw_u4
     }
 }
 
-TW_V4_SCALED8_KERNELS(tw_tree8_vec4, 1.0f, 0x1p-126f, tree8_to_codes, tree8_to_values);
+TW_V4_SCALED8_KERNELS(tw_tree8_vec4, tw_tree8_header, tree8_to_codes, tree8_to_values);
