@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/int/int_loops.h - the walk of `int` over blocks and groups of values, for instruction sets
+ * that store the codes of a group by whole vectors, of which what follows overwrites the rest.
+ *
+ * So a group that ends too near to the end of what is written, or of what is read, goes by way of
+ * an array, and so does one that is not whole. The set and the number of bits are constants
+ * wherever this is inlined.
+ */
+#ifndef TW_CODEC_INT_LOOPS_H
+#define TW_CODEC_INT_LOOPS_H
+
+#include "runtime/base/bytes.h"
+#include "runtime/codec/int/int.h"
+
+#define TW_INT_INLINE static inline __attribute__((always_inline))
+#define TW_INT_MOST   64 /* values of a group */
+#define TW_INT_SPARE  16 /* bytes behind a group's codes that may be touched */
+
+/* For codes of up to 32 bits in integers of 32: where those of some are joined to whole bytes,
+ * bytes from the start of such a run to the next, and how many of them are its own. */
+#define TW_INT_RUN(bits) ((bits) % 8 == 0 ? 4 : (bits) % 4 == 0 ? 8 : 16)
+#define TW_INT_OWN(bits) (TW_INT_RUN(bits) * (bits) / 32)
+
+/* An instruction set; how: what it keeps in registers within a block; e: bytes of an element. */
+typedef struct tw_int_set {
+    size_t group; /* values, a multiple of 8 */
+    /* The header of a block, and what its codes want; false: poison, and all is written. */
+    bool (*start)(void *how, const tw_codec_t *codec, size_t e, const uint8_t *src, size_t n,
+                  uint8_t *residual, uint8_t *dst);
+    void (*scale)(void *how, size_t e, const uint8_t *header); /* the same for decoding */
+    /* A group; residual may be NULL. */
+    void (*encode)(const void *how, int bits, const uint8_t *src, uint8_t *residual, uint8_t *dst);
+    void (*decode)(const void *how, int bits, const uint8_t *src, uint8_t *dst, bool add,
+                   bool stream);
+    void (*fetch)(const uint8_t *p, size_t e); /* what follows that group; or NULL */
+} tw_int_set_t;
+
+TW_INT_INLINE uint8_t *tw_int_beyond(uint8_t *p, size_t bytes)
+{
+    return p != NULL ? p + bytes : NULL;
+}
+
+TW_INT_INLINE bool tw_int_near(const tw_int_set_t *set, int bits, const uint8_t *p,
+                               const uint8_t *end)
+{
+    return (size_t)(end - p) < tw_int_bytes(bits, set->group) + TW_INT_SPARE;
+}
+
+/* n values of a block; end: of all that this call writes. */
+TW_INT_INLINE void tw_int_encode_run(const tw_int_set_t *set, const void *how, int bits, size_t e,
+                                     const uint8_t *src, size_t n, uint8_t *residual, uint8_t *dst,
+                                     const uint8_t *end, bool fetch)
+{
+    uint8_t in[8 * TW_INT_MOST], left[8 * TW_INT_MOST], codes[6 * TW_INT_MOST + TW_INT_SPARE];
+
+    while (n > 0) {
+        const size_t   m    = n < set->group ? n : set->group;
+        const bool     near = tw_int_near(set, bits, dst, end);
+        const uint8_t *from = src;
+        uint8_t       *rest = residual;
+
+        if (m < set->group) {
+            memset(in, 0, sizeof(in));
+            memcpy(in, src, m * e);
+            from = in;
+            if (residual != NULL) {
+                memset(left, 0, sizeof(left));
+                memcpy(left, residual, m * e);
+                rest = left;
+            }
+        } else if (fetch && set->fetch != NULL) {
+            set->fetch(src, e);
+        }
+        set->encode(how, bits, from, rest, near ? codes : dst);
+        if (near) {
+            memcpy(dst, codes, tw_int_bytes(bits, m));
+        }
+        if (rest != residual) {
+            memcpy(residual, left, m * e);
+        }
+        n -= m;
+        src += m * e;
+        dst += tw_int_bytes(bits, m);
+        residual = tw_int_beyond(residual, m * e);
+    }
+}
+
+/* how is one that knows the number of bits; residual may be NULL. */
+TW_INT_INLINE void tw_int_encode(const tw_int_set_t *set, void *how, const tw_codec_t *codec,
+                                 int bits, size_t e, const uint8_t *src, size_t n,
+                                 uint8_t *residual, uint8_t *dst, bool fetch)
+{
+    const size_t   block = codec->block;
+    const uint8_t *end   = dst + codec->ops->size(codec, n);
+
+    while (n > 0) {
+        const size_t m = n < block ? n : block;
+
+        if (set->start(how, codec, e, src, m, residual, dst)) {
+            tw_int_encode_run(set, how, bits, e, src, m, residual, dst + e, end, fetch);
+        }
+        n -= m;
+        src += m * e;
+        dst += e + tw_int_bytes(bits, m);
+        residual = tw_int_beyond(residual, m * e);
+    }
+}
+
+/* Is the scale at src, of elements of e bytes, that of a poison block? Then its n values at dst are
+ * filled. */
+static inline bool tw_int_poison(const uint8_t *src, size_t e, size_t n, uint8_t *dst)
+{
+    const uint32_t infinity = e == 8 ? 0x7ff00000u : 0x7f800000u;
+    const uint64_t nan      = UINT64_C(0x7ff8) << 48;
+
+    if ((tw_load_le32(src + e - 4) & infinity) != infinity) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (e == 8) {
+            memcpy(dst + 8 * i, &nan, 8);
+        } else {
+            memcpy(dst + 4 * i, &(const uint32_t){0x7fc00000u}, 4);
+        }
+    }
+    return true;
+}
+
+/* n values of a block; end: of all that this call reads. stream: past the cache. */
+TW_INT_INLINE void tw_int_decode_run(const tw_int_set_t *set, const void *how, int bits, size_t e,
+                                     const uint8_t *src, const uint8_t *end, size_t n, uint8_t *dst,
+                                     bool add, bool stream, bool fetch)
+{
+    uint8_t codes[6 * TW_INT_MOST + TW_INT_SPARE], out[8 * TW_INT_MOST];
+
+    while (n > 0) {
+        const size_t   m    = n < set->group ? n : set->group;
+        const bool     near = tw_int_near(set, bits, src, end);
+        const uint8_t *from = near ? codes : src;
+
+        if (near) {
+            memset(codes, 0, sizeof(codes));
+            memcpy(codes, src, tw_int_bytes(bits, m));
+        }
+        if (m < set->group) {
+            memset(out, 0, sizeof(out));
+            memcpy(out, dst, add ? m * e : 0);
+            set->decode(how, bits, from, out, add, false);
+            memcpy(dst, out, m * e);
+        } else {
+            if (fetch && !stream && set->fetch != NULL) {
+                set->fetch(dst, e);
+            }
+            set->decode(how, bits, from, dst, add, stream);
+        }
+        n -= m;
+        src += tw_int_bytes(bits, m);
+        dst += m * e;
+    }
+}
+
+/* Values before the first multiple of 32 bytes, in a block that is worth it, if the codes there
+ * begin with a byte; else all. */
+static inline size_t tw_int_head(const uint8_t *dst, int bits, size_t e, size_t n)
+{
+    const size_t bytes = (32 - (uintptr_t)dst % 32) % 32, head = bytes / e;
+
+    return bytes % e == 0 && head < n && head * (size_t)bits % 8 == 0 && (head == 0 || n >= 1024)
+               ? head
+               : n;
+}
+
+TW_INT_INLINE void tw_int_decode(const tw_int_set_t *set, void *how, const tw_codec_t *codec,
+                                 int bits, size_t e, const uint8_t *src, size_t n, uint8_t *dst,
+                                 bool add, bool stream, bool fetch)
+{
+    const size_t   block = codec->block;
+    const uint8_t *end   = src + codec->ops->size(codec, n);
+
+    while (n > 0) {
+        const size_t   m     = n < block ? n : block;
+        const size_t   head  = stream ? tw_int_head(dst, bits, e, m) : m;
+        const uint8_t *codes = src + e;
+
+        set->scale(how, e, src);
+        if (!tw_int_poison(src, e, m, dst)) {
+            tw_int_decode_run(set, how, bits, e, codes, end, head, dst, add, false, fetch);
+            if (stream && head < m) {
+                tw_int_decode_run(set, how, bits, e, codes + head * (size_t)bits / 8, end, m - head,
+                                  dst + head * e, false, true, false);
+            }
+        }
+        n -= m;
+        src += e + tw_int_bytes(bits, m);
+        dst += m * e;
+    }
+}
+
+/* The table `name` of kernels for one number of bits of elements of e bytes. start_of(bits) makes
+ * what is kept in registers, far(n) says whether n floats are worth fetching, and end(stream)
+ * follows what went past the cache. */
+#define TW_INT_LOOPS(name, set, bits, e, start_of, far, end)                                       \
+    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
+                              bool stream)                                                         \
+    {                                                                                              \
+        tw_int_how_t how = start_of(bits);                                                         \
+        (void)stream;                                                                              \
+        tw_int_encode(&(set), &how, codec, bits, e, src, n, NULL, dst, far(n *e / 4));             \
+    }                                                                                              \
+    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
+                              bool stream)                                                         \
+    {                                                                                              \
+        tw_int_how_t how = start_of(bits);                                                         \
+        tw_int_decode(&(set), &how, codec, bits, e, src, n, dst, false, stream, far(n *e / 4));    \
+        end(stream);                                                                               \
+    }                                                                                              \
+    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
+                                  uint8_t *acc)                                                    \
+    {                                                                                              \
+        tw_int_how_t how = start_of(bits);                                                         \
+        tw_int_decode(&(set), &how, codec, bits, e, src, n, acc, true, false, far(n *e / 4));      \
+    }                                                                                              \
+    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
+                                       uint8_t *residual, uint8_t *dst)                            \
+    {                                                                                              \
+        tw_int_how_t how = start_of(bits);                                                         \
+        tw_int_encode(&(set), &how, codec, bits, e, src, n, residual, dst, far(n *e / 4));         \
+    }                                                                                              \
+    static const tw_kernels_t name = {.encode          = name##_encode,                            \
+                                      .decode          = name##_decode,                            \
+                                      .decode_add      = name##_decode_add,                        \
+                                      .encode_feedback = name##_encode_feedback};
+
+#endif /* TW_CODEC_INT_LOOPS_H */
