@@ -15,6 +15,7 @@ typedef uint32x4_t  tw_u4;
 typedef int32x4_t   tw_i4;
 typedef uint8x16_t  tw_b16;
 typedef float64x2_t tw_d2;
+typedef uint64x2_t  tw_q2;
 
 /* Lane by lane; unsigned. */
 static inline tw_u4 tw_u4_eq(tw_u4 a, tw_u4 b)

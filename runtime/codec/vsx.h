@@ -20,12 +20,13 @@
 #include <stdint.h>
 #include <string.h>
 
-typedef __vector float          tw_f4;
-typedef __vector unsigned int   tw_u4;
-typedef __vector int            tw_i4;
-typedef __vector unsigned char  tw_b16;
-typedef __vector unsigned short tw_h8;
-typedef __vector double         tw_d2;
+typedef __vector float              tw_f4;
+typedef __vector unsigned int       tw_u4;
+typedef __vector int                tw_i4;
+typedef __vector unsigned char      tw_b16;
+typedef __vector unsigned short     tw_h8;
+typedef __vector double             tw_d2;
+typedef __vector unsigned long long tw_q2;
 
 /* Lane by lane; unsigned. */
 static inline tw_u4 tw_u4_eq(tw_u4 a, tw_u4 b)

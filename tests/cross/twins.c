@@ -47,6 +47,13 @@ static const char *const specs[] = {
     "tree8",
     "tree8:block=64",
     "tree8:split=0.55,block=320",
+    "int:4",
+    "int:6,block=64",
+    "int:8,scale=2k",
+    "int:10",
+    "int:12,block=448,scale=2k",
+    "int:16",
+    "int:20",
     "int8",
     "int8:block=192",
     "static8",
@@ -59,8 +66,16 @@ static const char *const specs[] = {
     "onebit:block=448",
 };
 
+/* Of doubles, which some sets leave to plain C. */
+static const char *const of_doubles[] = {
+    "bitpack:3", "int:4",  "int:6,block=64", "int:8",  "int:10",
+    "int:12",    "int:16", "int:20",         "int:24", "int:28,block=192,scale=2k",
+    "int:32",    "int:40", "int:48",
+};
+
 typedef struct pair {
     const char *spec;
+    size_t      e; /* bytes of an element */
     tw_codec_t *scalar, *twin;
 } pair_t;
 
@@ -141,18 +156,24 @@ static void same_bytes(const pair_t *pair, const char *what, size_t n, const uin
     }
 }
 
-/* Words; with any_nan a NaN equals any other: which one a sum keeps is not defined. */
-static void same_words(const pair_t *pair, const char *what, size_t n, const uint8_t *got,
-                       const uint8_t *want, bool any_nan)
+/* Is it a NaN: the bits of a float, or of a double? */
+static bool is_nan(const pair_t *pair, uint64_t u)
 {
-    for (size_t i = 0; memcmp(got, want, 4 * n) != 0 && i < n; i++) {
-        uint32_t g, w;
+    return pair->e == 8 ? u << 1 > UINT64_C(0xffe) << 52 : (u & 0x7fffffffu) > 0x7f800000u;
+}
 
-        memcpy(&g, got + 4 * i, 4);
-        memcpy(&w, want + 4 * i, 4);
-        if (g != w &&
-            !(any_nan && (g & 0x7fffffffu) > 0x7f800000u && (w & 0x7fffffffu) > 0x7f800000u)) {
-            fail(pair, what, n, i, g, w);
+/* Elements; with any_nan a NaN equals any other: which one a sum keeps is not defined. */
+static void same_elements(const pair_t *pair, const char *what, size_t n, const uint8_t *got,
+                          const uint8_t *want, bool any_nan)
+{
+    for (size_t i = 0; memcmp(got, want, pair->e * n) != 0 && i < n; i++) {
+        uint64_t g = 0, w = 0;
+
+        memcpy(&g, got + pair->e * i, pair->e);
+        memcpy(&w, want + pair->e * i, pair->e);
+        if (g != w && !(any_nan && is_nan(pair, g) && is_nan(pair, w))) {
+            fail(pair, what, n, i, (uint32_t)(g >> (pair->e - 4) * 8),
+                 (uint32_t)(w >> (pair->e - 4) * 8));
             return;
         }
     }
@@ -226,7 +247,7 @@ static void check_decode(const pair_t *pair, const uint8_t *from, size_t n)
     must(tw_codec_decode(pair->twin, NULL, codes.data, n, out.data));
     leave_mode(pair);
     must(tw_codec_decode(pair->scalar, NULL, from, n, want_out));
-    same_words(pair, "decoded", n, out.data, want_out, false);
+    same_elements(pair, "decoded", n, out.data, want_out, false);
 }
 
 /* All four verbs on `input` and `input_rest`. */
@@ -236,10 +257,10 @@ static void check(const pair_t *pair, size_t n)
     bool   held;
 
     must(tw_codec_size(pair->scalar, n, &bytes));
-    memcpy(lend(&in, 4 * n, draw() % 2 * (draw() % 64)), input, 4 * n);
-    memcpy(lend(&rest, 4 * n, draw() % 2 * (draw() % 64)), input_rest, 4 * n);
+    memcpy(lend(&in, pair->e * n, draw() % 2 * (draw() % 64)), input, pair->e * n);
+    memcpy(lend(&rest, pair->e * n, draw() % 2 * (draw() % 64)), input_rest, pair->e * n);
     lend(&codes, bytes, draw() % 2 * (draw() % 64));
-    lend(&out, 4 * n, draw() % 2 * (draw() % 64));
+    lend(&out, pair->e * n, draw() % 2 * (draw() % 64));
 
     must(tw_codec_encode(pair->scalar, NULL, input, n, want_codes));
     enter_mode();
@@ -248,21 +269,21 @@ static void check(const pair_t *pair, size_t n)
     same_bytes(pair, "encoded", n, codes.data, want_codes, bytes);
     check_decode(pair, want_codes, n);
 
-    memcpy(out.data, input_rest, 4 * n);
-    memcpy(want_out, input_rest, 4 * n);
+    memcpy(out.data, input_rest, pair->e * n);
+    memcpy(want_out, input_rest, pair->e * n);
     enter_mode();
     must(tw_codec_decode_add(pair->twin, NULL, codes.data, n, out.data));
     leave_mode(pair);
     must(tw_codec_decode_add(pair->scalar, NULL, want_codes, n, want_out));
-    same_words(pair, "added", n, out.data, want_out, true);
+    same_elements(pair, "added", n, out.data, want_out, true);
 
-    memcpy(want_rest, input_rest, 4 * n);
+    memcpy(want_rest, input_rest, pair->e * n);
     must(tw_codec_encode_feedback(pair->scalar, NULL, input, n, want_rest, want_codes));
     enter_mode();
     must(tw_codec_encode_feedback(pair->twin, NULL, in.data, n, rest.data, codes.data));
     leave_mode(pair);
     same_bytes(pair, "encoded with feedback", n, codes.data, want_codes, bytes);
-    same_words(pair, "residual", n, rest.data, want_rest, false);
+    same_elements(pair, "residual", n, rest.data, want_rest, false);
 
     held = guards_hold(&in) && guards_hold(&rest) && guards_hold(&codes) && guards_hold(&out);
     if (!held) {
@@ -270,11 +291,28 @@ static void check(const pair_t *pair, size_t n)
     }
 }
 
+/* n floats, or as many doubles: those of floats, with other low bits. */
+static void fill_elements(const pair_t *pair, uint8_t *v, kind_t kind, size_t n)
+{
+    fill(v, kind, n);
+    for (size_t i = n; pair->e == 8 && i-- > 0;) {
+        float    f;
+        uint64_t u;
+
+        memcpy(&f, v + 4 * i, 4);
+        u = tw_double_bits((double)f);
+        u = kind == DENORMAL || kind == WIDE ? (uint64_t)draw() << 32 | draw()
+                                             : u ^ (draw() & 1023);
+        u = kind == DENORMAL ? u & ~(UINT64_C(0x7ff) << 52) : u;
+        memcpy(v + 8 * i, &u, 8);
+    }
+}
+
 static void every_count(const pair_t *pair)
 {
     for (size_t n = 0; n <= 300; n++) {
-        fill(input, (kind_t)(n % KINDS), n);
-        fill(input_rest, draw() % 4 == 0 ? WIDE : NORMAL, n);
+        fill_elements(pair, input, (kind_t)(n % KINDS), n);
+        fill_elements(pair, input_rest, draw() % 4 == 0 ? WIDE : NORMAL, n);
         check(pair, n);
     }
 }
@@ -284,8 +322,8 @@ static void every_kind(const pair_t *pair)
     const size_t n = 9001;
 
     for (int kind = 0; kind < KINDS; kind++) {
-        fill(input, (kind_t)kind, n);
-        fill(input_rest, kind == DENORMAL ? DENORMAL : NORMAL, n);
+        fill_elements(pair, input, (kind_t)kind, n);
+        fill_elements(pair, input_rest, kind == DENORMAL ? DENORMAL : NORMAL, n);
         check(pair, n);
     }
 }
@@ -298,7 +336,7 @@ static void any_codes(const pair_t *pair)
 
         must(tw_codec_size(pair->scalar, n, &bytes));
         lend(&codes, bytes, draw() % 64);
-        lend(&out, 4 * n, draw() % 64);
+        lend(&out, pair->e * n, draw() % 64);
         for (size_t i = 0; i < bytes; i++) {
             want_codes[i] = (uint8_t)draw();
         }
@@ -354,23 +392,24 @@ static void thresholds(const pair_t *pair)
     }
 }
 
-static void check_spec(tw_context_t *ctx, const char *spec)
+static void check_spec(tw_context_t *ctx, const char *spec, tw_dtype_t dtype)
 {
-    pair_t pair = {.spec = spec};
+    pair_t pair = {.spec = spec, .e = tw_dtype_size(dtype)};
     char   why[256];
 
     setenv("THINWIRE_CPU", "scalar", 1);
-    must(tw_codec_create(ctx, spec, TW_F32, &pair.scalar, why, sizeof(why)));
+    must(tw_codec_create(ctx, spec, dtype, &pair.scalar, why, sizeof(why)));
     setenv("THINWIRE_CPU", TW_TWIN, 1);
-    must(tw_codec_create(ctx, spec, TW_F32, &pair.twin, why, sizeof(why)));
-    if (strcmp(tw_cpu_name(pair.twin->isa), TW_TWIN) != 0 && !test_is_plain(pair.twin)) {
+    must(tw_codec_create(ctx, spec, dtype, &pair.twin, why, sizeof(why)));
+    if (strcmp(tw_cpu_name(pair.twin->isa), TW_TWIN) != 0 && !test_is_plain(pair.twin) &&
+        (dtype == TW_F32 || strncmp(spec, "bitpack", 7) != 0)) {
         printf("# %s has no kernels of " TW_TWIN "\n", spec);
         failures++;
     }
     every_count(&pair);
     every_kind(&pair);
     any_codes(&pair);
-    if (pair.scalar->bytes_per_value == 2.0) {
+    if (pair.scalar->bytes_per_value == 2.0 && dtype == TW_F32) {
         every_code(&pair);
     }
     thresholds(&pair);
@@ -383,7 +422,7 @@ static void check_spec(tw_context_t *ctx, const char *spec)
 
 static void check_absmax(void)
 {
-    const pair_t pair = {.spec = "absmax"};
+    const pair_t pair = {.spec = "absmax", .e = 4};
 
     for (size_t n = 1; n <= 1200; n++) {
         uint32_t got, want;
@@ -400,7 +439,7 @@ static void check_absmax(void)
 
 static void check_square_sum(void)
 {
-    const pair_t pair = {.spec = "square_sum"};
+    const pair_t pair = {.spec = "square_sum", .e = 4};
 
     for (size_t n = 0; n <= 1200; n++) {
         double got, want;
@@ -442,10 +481,14 @@ int main(void)
     want_out   = allocate(4 * MOST);
     must(tw_context_init(&ctx));
     for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
-        check_spec(&ctx, specs[i]);
+        check_spec(&ctx, specs[i], TW_F32);
+    }
+    for (size_t i = 0; i < sizeof(of_doubles) / sizeof(of_doubles[0]); i++) {
+        check_spec(&ctx, of_doubles[i], TW_F64);
     }
     check_absmax();
     check_square_sum();
-    printf("# %zu codecs, %d differences\n", sizeof(specs) / sizeof(specs[0]), failures);
+    printf("# %zu codecs, %d differences\n",
+           sizeof(specs) / sizeof(specs[0]) + sizeof(of_doubles) / sizeof(of_doubles[0]), failures);
     return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

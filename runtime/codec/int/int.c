@@ -166,7 +166,6 @@ static tw_status_t int8_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 }
 
 TW_KERNELS_OF(tw_int);
-TW_KERNELS_OF(tw_int8);
 
 /* Nobody is offered `int`: its error is absolute in a block, and what `auto` and the report's
  * advice promise counts for every value. */
@@ -180,7 +179,7 @@ const tw_codec_ops_t tw_codec_int = {
     .option  = int_option,
     .finish  = int_finish,
     .size    = int_size,
-    .kernels = {[TW_CPU_SCALAR] = &tw_int_scalar, TW_KERNELS_AVX512(tw_int)},
+    .kernels = TW_KERNELS(tw_int),
 };
 
 const tw_codec_ops_t tw_codec_int8 = {
@@ -192,8 +191,6 @@ const tw_codec_ops_t tw_codec_int8 = {
     .option  = tw_blocks_option,
     .finish  = int8_finish,
     .size    = int_size,
-    .kernels = {[TW_CPU_SCALAR] = &tw_int_scalar,
-                TW_KERNELS_AVX2(tw_int8) TW_KERNELS_AVX512(tw_int) TW_KERNELS_NEON(tw_int8)
-                    TW_KERNELS_VSX(tw_int8)},
+    .kernels = TW_KERNELS(tw_int),
     .offers  = {{"int8", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE}},
 };
