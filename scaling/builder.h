@@ -16,8 +16,8 @@ typedef struct builder {
     const training_t *t;
     workload_t       *work;
     size_t            item_room, exchange_room;
-    int               failed; /* out of memory */
-    int               ranks, nodes, lossy;
+    int               failed;                 /* out of memory */
+    int               ranks, per_node, lossy; /* per_node: of a full node */
     int       parts;  /* ranks that share split layers                                      */
     double    given;  /* examples of these, in the group that has most                      */
     double    rows;   /* examples of the busiest rank                             */

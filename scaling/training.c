@@ -39,20 +39,22 @@ typedef struct buckets {
 
 /* ---- gradients ----------------------------------------------------------------------------- */
 
-/* Values of 4 bytes: counts of doubles, two each. On many nodes by owners of shares. */
+/* Values of 4 bytes: counts of doubles, two each. On many nodes by owners of shares: those of a
+ * node are merged there, so as much leaves it as of so much shorter blocks from all its ranks. */
 static void statistics(builder_t *b, const training_layer_t *layer, double more)
 {
-    const double values  = 2.0 * (2.0 * layer->channels + more),
-                 of_node = ceil((double)b->ranks / b->nodes);
+    const double values = 2.0 * (2.0 * layer->channels + more);
+    const int    nodes  = (b->ranks + b->per_node - 1) / b->per_node;
 
     if (layer->channels <= 0.0 || b->ranks == 1) {
         return;
     }
-    if (!tw_policy_in_shares(TW_MESSAGE_COST, (size_t)(4.0 * values * of_node), b->nodes)) {
+    if (!tw_policy_in_shares(TW_MESSAGE_COST, (size_t)(4.0 * values), nodes, b->per_node)) {
         builder_call(b, builder_exchange(b, TW_OPERATION_ALLGATHER, values, "", "statistics"));
         return;
     }
-    builder_call(b, builder_exchange(b, TW_OPERATION_ALLTOALL, values / b->ranks, "", "shares"));
+    builder_call(b, builder_exchange(b, TW_OPERATION_ALLTOALL, values / b->ranks / b->per_node, "",
+                                     "shares"));
     builder_call(b, builder_exchange(b, TW_OPERATION_ALLGATHER, values / b->ranks, "", "merged"));
 }
 
@@ -234,15 +236,15 @@ int training_step(const workload_t *of, const scheme_t *scheme, int ranks, int p
                   double batch, int lossy, workload_t *work, tw_problem_t *problem)
 {
     const training_t *t = &of->training;
-    builder_t         b = {.t     = t,
-                           .work  = work,
-                           .ranks = ranks,
-                           .nodes = (ranks + per_node - 1) / per_node,
-                           .parts = ranks,
-                           .lossy = lossy,
-                           .rows  = ceil(ceil(batch) / ranks),
-                           .all   = ceil(batch),
-                           .each  = ceil(t->batch / of->ranks)};
+    builder_t         b = {.t        = t,
+                           .work     = work,
+                           .ranks    = ranks,
+                           .per_node = per_node < ranks ? per_node : ranks,
+                           .parts    = ranks,
+                           .lossy    = lossy,
+                           .rows     = ceil(ceil(batch) / ranks),
+                           .all      = ceil(batch),
+                           .each     = ceil(t->batch / of->ranks)};
 
     b.rate = b.rows / b.each;
     *work  = (workload_t){.ranks = ranks, .fixed = 1, .processor = of->processor};

@@ -9,8 +9,9 @@
  * squares, as in S3, would cancel (for example mean 1e4, variance 1). Nothing here is quantised.
  *
  * Groups of g consecutive ranks share statistics: g = 1 is local ("relaxed"), g = all ranks is
- * global ("strict"). Merging and summing use rank order, so the bits are the same on all ranks of a
- * group and in every run.
+ * global ("strict"). Merging and summing go through the ranks of each node in rank order, then
+ * through the nodes (tw_comm_node()), so the bits are the same on all ranks of a group and in every
+ * run with the same ranks on each node.
  *
  * Device memory: config.exec has TW_MEMORY_CUDA and a stream, on all ranks alike. The stream must
  * outlive the object. Moments, sums and running statistics are memory of that device (the lists of
@@ -83,8 +84,10 @@ int tw_statistics_ranks(const tw_statistics_t *statistics);
 const tw_comm_t *tw_statistics_comm(const tw_statistics_t *statistics);
 
 /** Forward: merge the moments of some layers over the group, in place. One exchange for all layers,
- * of all numbers to all ranks; where many nodes take part, two, through ranks that each merge a
- * share of the channels, with the same bits; none in a group of one rank. A rank without examples
+ * of all numbers to all ranks; where nodes have several ranks, or are many, and it takes less time,
+ * inside nodes and then through ranks that each merge a share of the channels, with the same bits:
+ * a node of N then sends each number 2 (N-1) / N times. None in a group of one rank. A rank without
+ * examples
  * has count 0 (the rest is ignored); if the whole group has none, all moments become 0. Collective
  * over the group, with equal channels.
  * @param [in,out] moments   per layer 1 + 2 channels[layer] numbers.
@@ -96,7 +99,7 @@ tw_status_t tw_statistics_moments(tw_statistics_t *statistics, double *const *mo
                                   const size_t *channels, size_t layers);
 
 /** Backward: per layer 2 channels[layer] numbers (sum of dy, sum of dy xhat) become their sums over
- * the group, added in rank order. Otherwise as tw_statistics_moments(); a rank without examples has
+ * the group. Otherwise as tw_statistics_moments(); a rank without examples has
  * zeros. */
 tw_status_t tw_statistics_sums(tw_statistics_t *statistics, double *const *sums,
                                const size_t *channels, size_t layers);

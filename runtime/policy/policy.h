@@ -46,14 +46,19 @@ int         tw_policy_number(tw_operation_t operation, const char *name);
 bool tw_policy_two_pass(const tw_policy_config_t *config, size_t encoded, int ranks);
 bool tw_policy_grid(const tw_policy_config_t *config, size_t encoded, int ranks);
 
-/* Of vectors from every rank to every rank, to be merged, `bytes` from each node: do shares, merged
- * by their owners, cost less than direct, as two_pass and direct of N nodes are counted above? From
- * m (N + 7) N / ((N - 1) (N - 2)) bytes on. */
-static inline bool tw_policy_in_shares(size_t message_cost, size_t bytes, int nodes)
+/* Of vectors of `bytes` from every rank to every rank, to be merged, on N nodes of up to K ranks:
+ * do one vector per node, merged in its memory in the time of one more message if K > 1, and then
+ * shares, merged by their owners, cost less than direct? Counted on a node's link as two_pass and
+ * direct above:
+ *     direct    (1 x 8 + N-1)           m + K (N-1)   bytes
+ *     in shares (2 x 8 + 2 (N-1) + 1)   m + 2 (N-1)/N bytes
+ * so from m (N + 8) N / ((N - 1) (K N - 2)) bytes on. */
+static inline bool tw_policy_in_shares(size_t message_cost, size_t bytes, int nodes, int ranks)
 {
-    const size_t n = (size_t)nodes;
+    const size_t n = (size_t)nodes, k = (size_t)ranks, inside = ranks > 1 ? 1 : 0;
 
-    return nodes > 2 && bytes > message_cost * ((n + 7) * n) / ((n - 1) * (n - 2));
+    return nodes > 1 && k * n > 2 &&
+           bytes > message_cost * ((n + 7 + inside) * n) / ((n - 1) * (k * n - 2));
 }
 
 /* Of a broadcast: a tree of P ranks takes the time of ceil(log2 P) vectors and as many latencies, a

@@ -37,31 +37,31 @@ void tw_moments_merge(double *a, const double *b, size_t channels)
 
 /* ---- of all ranks ---------------------------------------------------------------------------- */
 
-static void tw_layer_merge(double *into, size_t channels, const double *all, size_t stride,
-                           int ranks)
+void tw_statistics_add(const tw_statistics_t *s, double *into, const double *from, size_t channels,
+                       bool first)
 {
-    into[0] = 0.0;
-    for (int r = 0; r < ranks; r++) {
-        tw_moments_merge(into, all + (size_t)r * stride, channels);
+    if (!s->sums) {
+        into[0] = first ? 0.0 : into[0];
+        tw_moments_merge(into, from, channels);
+        return;
+    }
+    for (size_t i = 0; i < 2 * channels; i++) {
+        into[i] = first ? from[i] : into[i] + from[i];
     }
 }
 
-static void tw_layer_add(double *into, size_t channels, const double *all, size_t stride, int ranks)
-{
-    const size_t n = 2 * channels;
-
-    for (size_t i = 0; i < n; i++) {
-        into[i] = all[i];
-    }
-    for (int r = 1; r < ranks; r++) {
-        for (size_t i = 0; i < n; i++) {
-            into[i] += all[(size_t)r * stride + i];
-        }
-    }
-}
-
-void tw_statistics_merge(const tw_statistics_t *s, double *into, size_t channels, const double *all,
+void tw_statistics_merge(const tw_statistics_t *s, double *into, size_t channels, double *all,
                          size_t stride)
 {
-    (s->sums ? tw_layer_add : tw_layer_merge)(into, channels, all, stride, s->ranks);
+    const tw_nodes_t *nodes = tw_comm_layout(s->comm);
+
+    for (int node = 0; node < nodes->count; node++) {
+        double *sum = all + (size_t)tw_nodes_rank(nodes, node, 0) * stride;
+
+        for (int i = 1; i < tw_nodes_ranks(nodes, node); i++) {
+            tw_statistics_add(s, sum, all + (size_t)tw_nodes_rank(nodes, node, i) * stride,
+                              channels, false);
+        }
+        tw_statistics_add(s, into, sum, channels, node == 0);
+    }
 }

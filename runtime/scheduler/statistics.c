@@ -3,17 +3,18 @@
  * ranks.
  *
  * One all-gather per call carries the numbers of all its layers, and every rank merges all ranks'
- * numbers in rank order, so results are bitwise equal. An all-reduce cannot merge (count, mean, M2)
- * and would not be faster: a layer has 33 (16 channels) to 1025 numbers (512), where latency
- * dominates and an all-gather takes one hop per message. Rough measurements on two cores under
- * load, medians of 400: inside a node, 4 ranks, 7 us for 16 and 64 channels and 10 us for 512
- * (MPI_Allgather 11 and 22, all-reduce of doubles 6 and 17); between 4 emulated hosts at 1 Gbit/s
- * 129 us for 64 and 137 us for 512 (MPI_Allgather 111 and 139, all-reduce 138 and 247). Float32
- * would halve the bytes (for 512 channels on 4 hosts it saves 0.1 ms at 1 Gbit/s) but lose the
- * equality with one rank, so the wire format is double. Where so many ranks' numbers take longer
- * than a second step (policy.h), each rank of a blocking call merges a share of the channels for
- * all, with the same bits: statistics_shares.c. The other calls cannot: tw_statistics_wait() would
- * begin the second step, in an order that may differ between ranks.
+ * numbers in the order of nodes and ranks, so results are bitwise equal. An all-reduce cannot
+ * merge (count, mean, M2) and would not be faster: a layer has 33 (16 channels) to 1025 numbers
+ * (512), where latency dominates and an all-gather takes one hop per message. Rough measurements
+ * on two cores under load, medians of 400: inside a node, 4 ranks, 7 us for 16 and 64 channels and
+ * 10 us for 512 (MPI_Allgather 11 and 22, all-reduce of doubles 6 and 17); between 4 emulated
+ * hosts at 1 Gbit/s 129 us for 64 and 137 us for 512 (MPI_Allgather 111 and 139, all-reduce 138
+ * and 247). Float32 would halve the bytes (for 512 channels on 4 hosts it saves 0.1 ms at 1
+ * Gbit/s) but lose the equality with one rank, so the wire format is double. Where so many ranks'
+ * numbers take longer than more steps (policy.h), a blocking call merges inside nodes first, and
+ * each rank merges a share of the channels for all, with the same bits: statistics_shares.c. The
+ * other calls cannot: tw_statistics_wait() would begin the second step, in an order that may
+ * differ between ranks.
  *
  * A double is sent as two words of fp32, whose transfer copies bytes unchanged from buffer to
  * buffer. Both buffers are from the communicator's pool, since messages may still arrive after an
@@ -174,7 +175,7 @@ static tw_status_t tw_statistics_start(tw_statistics_t *s, double *const *number
 static void tw_statistics_merge_all(const tw_statistics_t *s)
 {
     const tw_fpmode_t mode = tw_fpmode_enter();
-    const double     *all  = s->all;
+    double           *all  = s->all;
     double           *mine = s->mine;
 
     for (size_t l = 0; l < s->layers; l++) {

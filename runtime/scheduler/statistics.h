@@ -28,7 +28,8 @@ struct tw_statistics {
     tw_statistics_layer_t *layer; /* of the current exchange                                     */
     size_t                 layers, units, numbers;
     bool                   sums;
-    size_t                *share_words; /* of fp32: [ranks] in each rank's share, [ranks] in ours */
+    /* Of the blocks to, and from, each rank: words of fp32, and for those from it the first. */
+    size_t *words_out, *words_in, *first_in;
 };
 
 /* Numbers of a layer, and units of its channels in shares. */
@@ -41,9 +42,14 @@ static inline size_t tw_layer_units(const tw_statistics_layer_t *layer)
     return layer->channels > 0 ? layer->channels : 1;
 }
 
-/* Merge, or add, all ranks' numbers of a layer in rank order, `stride` numbers from rank to rank.
- * In the mode of base/fpmode.h. */
-void tw_statistics_merge(const tw_statistics_t *s, double *into, size_t channels, const double *all,
+/* Merge, or add, a layer's numbers to those merged so far; the first become these. In the mode of
+ * base/fpmode.h, as the next. */
+void tw_statistics_add(const tw_statistics_t *s, double *into, const double *from, size_t channels,
+                       bool first);
+
+/* The same with all ranks' numbers of a layer, `stride` numbers from rank to rank: those of a node
+ * in rank order, in place, and then the nodes in their order. */
+void tw_statistics_merge(const tw_statistics_t *s, double *into, size_t channels, double *all,
                          size_t stride);
 
 /* Have all ranks' results in `mine`, through owners of shares. Blocks. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/policy/model.h"
 #include "runtime/scheduler/statistics.h"
 
 /* Bytes of `each` elements of this rank and of all ranks; false where they exceed memory. */
@@ -46,24 +47,44 @@ static tw_status_t tw_statistics_room(tw_side_stream_t *side, size_t mine, size_
     return status;
 }
 
+/* Bytes of a rank's longest block in an all-gather that nodes send in one message each: these need
+ * more memory than somewhat longer ones. */
+static size_t tw_statistics_bundled(const tw_comm_t *comm)
+{
+    return TW_BUNDLE_MOST / (size_t)tw_comm_layout(comm)->most;
+}
+
 /* As much as there will ever be is exchanged, of nothing: later exchanges need no more memory, on
  * which all ranks would have to agree first. */
 static tw_status_t tw_statistics_try(tw_comm_t *comm, const void *mine, void *all, size_t bytes)
 {
-    tw_request_t     *request = NULL;
-    const tw_status_t status =
-        tw_iallgather(comm, mine, all, bytes / sizeof(float), NULL, &request);
+    const size_t bundled = tw_statistics_bundled(comm);
+    tw_status_t  status  = TW_OK;
 
-    return status == TW_OK ? tw_wait(&request) : status;
+    for (int i = 0; i < 2 && status == TW_OK; i++) {
+        tw_request_t *request = NULL;
+        const size_t  tried   = i == 1 && bundled < bytes ? bundled : bytes;
+
+        status = tw_iallgather(comm, mine, all, tried / sizeof(float), NULL, &request);
+        status = status == TW_OK ? tw_wait(&request) : status;
+    }
+    return status;
 }
 
 static tw_status_t tw_statistics_try_shares(tw_statistics_t *s)
 {
-    s->layer[0] = (tw_statistics_layer_t){NULL, s->config.channels};
-    s->layers   = 1;
-    s->units    = tw_layer_units(&s->layer[0]);
-    memset(s->mine, 0, tw_statistics_most(&s->config) * sizeof(double));
-    return tw_shares_exchange(s);
+    const size_t each    = (tw_statistics_bundled(s->comm) / sizeof(double) - 1) / 2;
+    const size_t bundled = each * (size_t)s->ranks, most = s->config.channels;
+    tw_status_t  status = TW_OK;
+
+    for (int i = 0; i < 2 && status == TW_OK; i++) {
+        s->layer[0] = (tw_statistics_layer_t){NULL, i == 1 && bundled < most ? bundled : most};
+        s->layers   = 1;
+        s->units    = tw_layer_units(&s->layer[0]);
+        memset(s->mine, 0, tw_statistics_most(&s->config) * sizeof(double));
+        status = tw_shares_exchange(s);
+    }
+    return status;
 }
 
 /* For exchanges inside the group; collective over it. */
@@ -144,7 +165,7 @@ static tw_status_t tw_statistics_release(tw_statistics_t *s)
     if (s->own != NULL) {
         status = tw_comm_destroy(s->own);
     }
-    free(s->share_words);
+    free(s->words_out);
     free(s->layer);
     free(s);
     return status;
@@ -168,14 +189,16 @@ static tw_statistics_t *tw_statistics_make(tw_comm_t *comm, const tw_statistics_
     first = tw_comm_rank(comm) / s->config.group * s->config.group;
     s->ranks =
         tw_comm_size(comm) - first < s->config.group ? tw_comm_size(comm) - first : s->config.group;
-    s->layer       = calloc(s->config.layers, sizeof(*s->layer));
-    s->share_words = calloc(2 * (size_t)s->ranks, sizeof(*s->share_words));
-    if (s->layer == NULL || s->share_words == NULL) {
-        free(s->share_words);
+    s->layer     = calloc(s->config.layers, sizeof(*s->layer));
+    s->words_out = calloc(3 * (size_t)s->ranks, sizeof(*s->words_out));
+    if (s->layer == NULL || s->words_out == NULL) {
+        free(s->words_out);
         free(s->layer);
         free(s);
         return NULL;
     }
+    s->words_in = s->words_out + s->ranks;
+    s->first_in = s->words_in + s->ranks;
     return s;
 }
 

@@ -102,20 +102,26 @@ START_TEST(shares_where_many_nodes_send_much)
 {
     size_t least = SIZE_MAX;
 
-    ck_assert(!tw_policy_in_shares(TW_MESSAGE_COST, SIZE_MAX / 4, 1));
-    ck_assert(!tw_policy_in_shares(TW_MESSAGE_COST, SIZE_MAX / 4, 2));
-    for (int nodes = 3; nodes < 2000; nodes *= 2) {
-        /* (8 + N-1) M < (N-1) (1 - 2/N) V: a step and N-1 messages more, for all but 2/N of V */
-        const double others = nodes - 1;
-        const size_t bytes =
-            (size_t)((8 + others) * TW_MESSAGE_COST / (others * (1 - 2.0 / nodes)));
+    ck_assert(!tw_policy_in_shares(TW_MESSAGE_COST, SIZE_MAX / 4, 1, 1));
+    ck_assert(!tw_policy_in_shares(TW_MESSAGE_COST, SIZE_MAX / 4, 2, 1));
+    ck_assert(!tw_policy_in_shares(TW_MESSAGE_COST, SIZE_MAX / 4, 1, 8));
+    for (int ranks = 1; ranks <= 16; ranks *= 4) {
+        least = SIZE_MAX;
+        for (int nodes = 3; nodes < 2000; nodes *= 2) {
+            /* (8 + N-1) M < (N-1) (K - 2/N) V: a step and N-1 messages more, one more in a node,
+             * for all but 2/N of the K V of a node */
+            const double others = nodes - 1, inside = ranks > 1 ? 1 : 0;
+            const size_t bytes = (size_t)((8 + inside + others) * TW_MESSAGE_COST /
+                                          (others * (ranks - 2.0 / nodes)));
 
-        ck_assert(!tw_policy_in_shares(TW_MESSAGE_COST, bytes - 1, nodes));
-        ck_assert(tw_policy_in_shares(TW_MESSAGE_COST, bytes + 2, nodes));
-        ck_assert_uint_lt(bytes, least);
-        least = bytes;
+            ck_assert(!tw_policy_in_shares(TW_MESSAGE_COST, bytes - 1, nodes, ranks));
+            ck_assert(tw_policy_in_shares(TW_MESSAGE_COST, bytes + 2, nodes, ranks));
+            ck_assert_uint_lt(bytes, least);
+            least = bytes;
+        }
     }
-    ck_assert(tw_policy_in_shares(0, 1, 3));
+    ck_assert(tw_policy_in_shares(0, 1, 3, 1));
+    ck_assert(tw_policy_in_shares(0, 1, 2, 2));
 }
 END_TEST
 

@@ -33,12 +33,15 @@ const tw_codec_t *tw_comm_fp32(const tw_comm_t *comm)
     return comm->fp32;
 }
 
+const tw_nodes_t *tw_comm_layout(const tw_comm_t *comm)
+{
+    return comm->nodes;
+}
+
 bool tw_comm_in_shares(const tw_comm_t *comm, size_t bytes)
 {
-    const tw_nodes_t *nodes = comm->nodes;
-
-    return tw_policy_in_shares(comm->policy.message_cost, bytes * (size_t)nodes->most,
-                               nodes->count);
+    return tw_policy_in_shares(comm->policy.message_cost, bytes, comm->nodes->count,
+                               comm->nodes->most);
 }
 
 tw_status_t tw_comm_groups(const tw_comm_t *comm, int group, int *position)
@@ -358,6 +361,16 @@ tw_algorithm_t tw_flight_sums_by(tw_comm_t *comm, const tw_how_t *how)
         return TW_ALGORITHM_AUTO;
     }
     return row->serves(&call) == TW_OK ? row->number : TW_ALGORITHM_AUTO;
+}
+
+void tw_flight_by_nodes(tw_collective_call_t *call)
+{
+    const tw_comm_t *comm = call->comm;
+
+    if (comm->nodes->count > 1 && comm->nodes->most > 1 &&
+        tw_policy_named(&comm->policy, call->collective->operation) == 0) {
+        call->algorithm = tw_collective_row(call->collective, "hierarchical");
+    }
 }
 
 void tw_flight_behind(tw_flight_t *flight)

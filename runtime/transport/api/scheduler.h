@@ -25,6 +25,7 @@
 #include "runtime/transport/coll/call.h"
 #include "runtime/transport/comm/agree.h"
 #include "runtime/transport/comm/sync.h"
+#include "runtime/transport/shm/layout.h"
 
 /* ---- communicators --------------------------------------------------------------------------- */
 
@@ -37,8 +38,12 @@ const tw_codec_t *tw_comm_fp32(const tw_comm_t *comm);
  * TW_ERR_NO_MEMORY. Local. */
 tw_status_t tw_comm_groups(const tw_comm_t *comm, int group, int *position);
 
-/* Of vectors of `bytes` that no reduction adds: is it quicker that each rank gets a share of all
- * and sends its result to all, than that all send all to all? Equal on all ranks. */
+/* Which ranks share a node; equal on all ranks. */
+const tw_nodes_t *tw_comm_layout(const tw_comm_t *comm);
+
+/* Of vectors of `bytes` that no reduction adds: is it quicker that they are merged in each node,
+ * each rank gets a share of all nodes' and sends its result to all, than that all send all to all?
+ * Equal on all ranks. */
 bool tw_comm_in_shares(const tw_comm_t *comm, size_t bytes);
 
 /* Collective over world: a communicator of the ranks with the same color (MPI_UNDEFINED: none),
@@ -140,6 +145,10 @@ tw_status_t tw_flight_once(const tw_side_stream_t *side, tw_collective_call_t *c
  * several nodes have several ranks, unless a setting names another; else TW_ALGORITHM_AUTO. Equal
  * on all ranks; collective the first time. */
 tw_algorithm_t tw_flight_sums_by(tw_comm_t *comm, const tw_how_t *how);
+
+/* Have a call take the algorithm of nodes if it serves, where several nodes are, one of several
+ * ranks, and no setting names another. */
+void tw_flight_by_nodes(tw_collective_call_t *call);
 
 /* Have a plan begin behind the event. */
 void tw_flight_behind(tw_flight_t *flight);
