@@ -196,8 +196,31 @@ int tw_codecs_create(tw_codecs_t *codecs, tw_context_t *ctx, const char *text, i
     return 0;
 }
 
+int tw_codecs_storage(tw_codecs_t *codecs, tw_context_t *ctx, const char *spec,
+                      tw_problem_t *problem)
+{
+    tw_codec_traits_t traits;
+    char              why[400] = "";
+
+    if (strcmp(spec, "fp32") == 0) {
+        return 0;
+    }
+    if (tw_codec_create(ctx, spec, TW_F32, &codecs->storage, why, sizeof(why)) != TW_OK) {
+        return tw_problem_set(problem, "--storage '%s': %s", spec,
+                              why[0] != '\0' ? why : "out of memory");
+    }
+    tw_codec_traits(codecs->storage, &traits);
+    return !traits.feedback
+               ? 0
+               : tw_problem_set(problem,
+                                "--storage %s: one bit is too coarse for outputs, which no "
+                                "residual corrects; accepted are wider codecs, such as bf16",
+                                spec);
+}
+
 void tw_codecs_destroy(tw_codecs_t *codecs)
 {
+    tw_codec_destroy(codecs->storage);
     for (int c = 0; c < TW_CLASS_WEIGHT; c++) {
         tw_codec_destroy(codecs->codec[c]);
     }

@@ -22,7 +22,8 @@ typedef enum tw_class {
 typedef struct tw_codecs {
     int               native; /* gradients by MPI_Allreduce: codec[TW_CLASS_GRAD] is NULL */
     tw_codec_t       *codec[TW_CLASS_WEIGHT];
-    tw_weight_codec_t weight; /* fp32 unless named */
+    tw_weight_codec_t weight;  /* fp32 unless named */
+    tw_codec_t       *storage; /* of outputs of layers; NULL: fp32 */
 } tw_codecs_t;
 
 /** Create the codecs that "SPEC" or "CLASS=SPEC,..." names. A class that is not named uses the SPEC
@@ -34,6 +35,11 @@ typedef struct tw_codecs {
  * @return 0, or -1 with the problem set; destroy in both cases. */
 int tw_codecs_create(tw_codecs_t *codecs, tw_context_t *ctx, const char *text, int owners,
                      int split, int force, tw_problem_t *problem);
+
+/** The codec of --storage for codecs->storage: NULL for fp32.
+ * @return 0, or -1 with the problem set. */
+int tw_codecs_storage(tw_codecs_t *codecs, tw_context_t *ctx, const char *spec,
+                      tw_problem_t *problem);
 
 void tw_codecs_destroy(tw_codecs_t *codecs);
 

@@ -11,7 +11,7 @@
 #include "scaling/scheme.h"
 
 typedef struct tw_train_options {
-    const char *model, *data, *codec;
+    const char *model, *data, *codec, *storage;
     const char *checkpoint, *json, *trace, *record; /* NULL: none                    */
     const char *quantiles;                          /* NULL: none                              */
     const char *plan;                               /* of thinwire plan; NULL: none            */

@@ -302,6 +302,10 @@ int tw_train_options_check(tw_train_options_t *o, tw_problem_t *problem)
         return tw_problem_set(problem, "--no-overlap: what split layers need travels beside "
                                        "computation; only with --scheme data");
     }
+    if (o->recompute && strcmp(o->storage, "fp32") != 0) {
+        return tw_problem_set(problem, "--recompute keeps no outputs that --storage could shorten: "
+                                       "name one of them");
+    }
     if (o->update_period != 0 && o->division.kind == SCHEME_DATA) {
         return tw_problem_set(problem,
                               "--update-period needs split layers: --scheme a, b, c or group=G");

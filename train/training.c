@@ -110,14 +110,10 @@ static int make_network(tw_training_t *t, tw_problem_t *problem)
 
     if (tw_params_create(&t->params, &t->network, t->backend, t->split ? t->parts.rank : t->rank,
                          t->split ? t->parts.ranks : t->size, layout, problem) != 0 ||
-        tw_trunk_create(&t->trunk, &t->network, t->backend, &t->params, NULL, problem) != 0) {
+        tw_trunk_create(&t->trunk, &t->network, t->backend, &t->params, NULL, problem) != 0 ||
+        tw_training_set_outputs(t, problem) != 0) {
         return -1;
     }
-    if (o->recompute && tw_backend_memory(t->backend) != TW_MEMORY_HOST) {
-        return tw_problem_set(problem, "--recompute: only on processors; accepted with it: "
-                                       "--device cpu");
-    }
-    tw_trunk_set_recompute(t->trunk, o->recompute);
     return tw_params_init(&t->params, &t->network, o->seed, problem);
 }
 

@@ -119,6 +119,9 @@ int tw_training_make_local(tw_training_t *t, tw_problem_t *problem)
                          problem) != 0) {
         return -1;
     }
+    if (tw_codecs_storage(&t->codecs, t->ctx, o->storage, problem) != 0) {
+        return -1;
+    }
     if (t->codecs.weight.rule.interval == 0) {
         t->codecs.weight.rule.interval = t->steps;
         t->codecs.weight.by_epoch      = 1;
@@ -131,4 +134,22 @@ int tw_training_settle_local(tw_training_t *t, tw_problem_t *problem)
 {
     t->kernels = tw_kernels_for(tw_cpu_level(t->ctx));
     return settle_options(t, problem) == 0 ? try_files(t, problem) : -1;
+}
+
+int tw_training_set_outputs(tw_training_t *t, tw_problem_t *problem)
+{
+    const tw_train_options_t *o = t->options;
+
+    if ((o->recompute || t->codecs.storage != NULL) &&
+        tw_backend_memory(t->backend) != TW_MEMORY_HOST) {
+        return tw_problem_set(problem, "%s: only on processors; accepted with it: --device cpu",
+                              o->recompute ? "--recompute" : "--storage");
+    }
+    tw_trunk_set_recompute(t->trunk, o->recompute);
+    if (tw_trunk_set_storage(t->trunk, t->codecs.storage) != 0) {
+        return tw_problem_set(problem,
+                              "--storage: %s has too few layers before the first dense one",
+                              t->network.name);
+    }
+    return 0;
 }

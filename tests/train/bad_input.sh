@@ -146,7 +146,7 @@ papers_without_data() {
         [ ! -e "$out/s4-hybrid.md" ]
 }
 
-plan 59
+plan 63
 check "good data is good" good_data_is_good
 check "unknown option" refused 2 "unknown option '--epoch'" --epoch 3
 check "option without its value" refused 2 '--codec needs a value' --codec
@@ -211,3 +211,7 @@ check "ranks with other data" other_data
 check "ranks with other settings" other_settings
 check "malformed setting" malformed_setting
 check "nothing is left behind" nothing_is_left
+check "storage in one bit" refused 1 '--storage onebit: one bit is too coarse for outputs' --model lenet --storage onebit
+check "storage of no codec" refused 1 "--storage 'x': .*accepted" --model lenet --storage x
+check "storage without layers to store" refused 1 '--storage: mlp has too few layers' --storage bf16
+check "storage of what is not kept" refused 2 '--recompute keeps no outputs' --model lenet --storage bf16 --recompute

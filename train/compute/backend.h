@@ -201,6 +201,14 @@ int tw_graph_layer(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_par
  * at the beginning. */
 void tw_graph_segment(tw_graph_t *graph, int segment);
 
+/** Keep values of segments between their forward and their backward pass in the codec's bytes, on
+ * the processor. store: encode the values of a segment, before the next one runs forward; the first
+ * time takes memory. load: decode them, before the segment runs backward.
+ * @param codec  of float32; the same in all calls
+ * @return 0, or -1 with the problem set. */
+int tw_graph_store(tw_graph_t *graph, int segment, const tw_codec_t *codec, tw_problem_t *problem);
+int tw_graph_load(tw_graph_t *graph, int segment, const tw_codec_t *codec, tw_problem_t *problem);
+
 /** The end of the graph, or one end of several: x in the plain layout, and its gradient.
  * @param [out] value_p     [n][c][h][w], valid after the forward pass
  * @param [out] gradient_p  the same shape, to be filled before each backward pass, which may change

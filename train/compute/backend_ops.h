@@ -136,6 +136,8 @@ struct tw_tensor {
     size_t       runs, rows, width; /* of one example: runs of rows * width */
     const void  *md;                /* the backend's descriptor             */
     float       *value, *memory;    /* memory: NULL if value is another tensor's */
+    int          segment;           /* -1: its value is not shared with those of segments */
+    void        *stored;            /* its value, encoded, or NULL */
     tw_op_t     *producer;          /* NULL: the input */
     int          consumers;
     int          wanted; /* a gradient by it is */

@@ -44,6 +44,7 @@ void tw_graph_destroy(tw_graph_t *graph)
         graph->tensors = t->next;
         graph->backend->ops->forget(t);
         tw_backend_release(graph->backend, t->memory);
+        tw_backend_release(graph->backend, t->stored);
         free(t);
     }
     for (size_t i = 0; i < graph->slots; i++) {
@@ -108,6 +109,7 @@ tw_tensor_t *tw_tensor_create(tw_graph_t *graph, tw_shape_t shape, tw_layout_t l
     t->graph       = graph;
     t->shape       = shape;
     t->layout      = layout;
+    t->segment     = shared == NULL ? graph->segment : -1;
     if (graph->backend->ops->describe(t, problem) != 0) {
         return NULL;
     }
@@ -124,6 +126,50 @@ tw_tensor_t *tw_tensor_create(tw_graph_t *graph, tw_shape_t shape, tw_layout_t l
         t->value = t->memory = p;
     }
     return t;
+}
+
+static int codec_check(tw_status_t status, tw_problem_t *problem)
+{
+    return status == TW_OK
+               ? 0
+               : tw_problem_set(problem, "stored values of layers: %s", tw_status_text(status));
+}
+
+static int store_value(tw_tensor_t *t, const tw_codec_t *codec, tw_problem_t *problem)
+{
+    const tw_exec_t *exec = tw_backend_exec(t->graph->backend);
+    size_t           bytes;
+
+    if (codec_check(tw_codec_size(codec, t->count, &bytes), problem) != 0 ||
+        (t->stored == NULL &&
+         tw_backend_allocate(t->graph->backend, bytes, &t->stored, problem) != 0)) {
+        return -1;
+    }
+    return codec_check(tw_codec_encode(codec, exec, t->value, t->count, t->stored), problem);
+}
+
+int tw_graph_store(tw_graph_t *graph, int segment, const tw_codec_t *codec, tw_problem_t *problem)
+{
+    int status = 0;
+
+    for (tw_tensor_t *t = graph->tensors; t != NULL && status == 0; t = t->next) {
+        status = t->segment == segment ? store_value(t, codec, problem) : 0;
+    }
+    return status;
+}
+
+int tw_graph_load(tw_graph_t *graph, int segment, const tw_codec_t *codec, tw_problem_t *problem)
+{
+    const tw_exec_t *exec   = tw_backend_exec(graph->backend);
+    int              status = 0;
+
+    for (tw_tensor_t *t = graph->tensors; t != NULL && status == 0; t = t->next) {
+        status =
+            t->segment == segment
+                ? codec_check(tw_codec_decode(codec, exec, t->stored, t->count, t->value), problem)
+                : 0;
+    }
+    return status;
 }
 
 int tw_graph_input(tw_graph_t *graph, tw_shape_t shape, tw_tensor_t **y_p, float **plain_p,

@@ -103,6 +103,12 @@ void tw_trunk_set_recompute(tw_trunk_t *t, int recompute)
     t->recompute = recompute;
 }
 
+int tw_trunk_set_storage(tw_trunk_t *t, const tw_codec_t *codec)
+{
+    t->storage = codec;
+    return codec == NULL || t->plan.segments > 1 ? 0 : -1;
+}
+
 size_t tw_trunk_features(const tw_trunk_t *t)
 {
     return t->features;
@@ -168,8 +174,8 @@ static tw_trunk_graph_t *make_graph(tw_trunk_t *t, size_t n, tw_problem_t *probl
     }
     tw_trunk_graph_destroy(g);
     t->made++;
-    return tw_trunk_graph_create(g, &t->plan, t->net, t->backend, t->params, n, 0, t->recompute,
-                                 problem) == 0
+    return tw_trunk_graph_create(g, &t->plan, t->net, t->backend, t->params, n, 0,
+                                 t->recompute || t->storage != NULL, problem) == 0
                ? g
                : NULL;
 }

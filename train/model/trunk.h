@@ -77,6 +77,12 @@ void tw_trunk_set_hooks(tw_trunk_t *trunk, const tw_trunk_hooks_t *hooks);
  * hooks but `between`. */
 void tw_trunk_set_recompute(tw_trunk_t *trunk, int recompute);
 
+/** The same outputs, not computed again but kept in the codec's bytes from a forward pass in
+ * training to the backward pass, which takes what is decoded: NULL: not. Not with recomputation.
+ * The codec is of float32 and must outlive the trunk.
+ * @return 0, or -1 where no output is one of these: the trunk is a single segment. */
+int tw_trunk_set_storage(tw_trunk_t *trunk, const tw_codec_t *codec);
+
 /** Number of features of an example: c * h * w of the first dense layer's input. */
 size_t tw_trunk_features(const tw_trunk_t *trunk);
 

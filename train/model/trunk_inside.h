@@ -23,6 +23,7 @@ struct tw_trunk {
     tw_trunk_hooks_t    hooks;
     tw_trunk_plan_t     plan;
     int                 recompute;
+    const tw_codec_t   *storage; /* NULL: values are kept as they are */
     size_t              features;
     size_t              elements; /* of the trunk's parameters          */
     tw_trunk_graph_t    graph[TW_TRUNK_GRAPHS];

@@ -99,6 +99,22 @@ static int forward_step(tw_trunk_t *t, const tw_trunk_step_t *step, const tw_op_
     return 0;
 }
 
+static int segment_of(const tw_trunk_t *t, size_t step)
+{
+    return t->plan.segment[t->plan.order[t->plan.step[step].first]];
+}
+
+/* Before a step whose segment takes the memory of the one before, store what that has given. */
+static int enter_forward(const tw_trunk_t *t, size_t step, const tw_op_pass_t *pass,
+                         tw_trunk_graph_t *g, tw_problem_t *problem)
+{
+    const int before = step > 0 ? segment_of(t, step - 1) : 0;
+
+    return t->storage != NULL && g != NULL && pass->training && segment_of(t, step) != before
+               ? tw_graph_store(g->graph, before, t->storage, problem)
+               : 0;
+}
+
 const float *tw_trunk_forward(tw_trunk_t *t, const tw_trunk_pass_t *pass, tw_problem_t *problem)
 {
     const tw_op_pass_t how = tw_trunk_op_pass(pass);
@@ -112,7 +128,8 @@ const float *tw_trunk_forward(tw_trunk_t *t, const tw_trunk_pass_t *pass, tw_pro
         return NULL;
     }
     for (size_t i = 0; i < t->plan.steps; i++) {
-        if (forward_step(t, &t->plan.step[i], &how, g, problem) != 0) {
+        if (enter_forward(t, i, &how, g, problem) != 0 ||
+            forward_step(t, &t->plan.step[i], &how, g, problem) != 0) {
             return NULL;
         }
     }
@@ -236,6 +253,22 @@ static void run_again(tw_trunk_t *t, int segment, const tw_op_pass_t *pass, tw_t
     }
 }
 
+/* Before a step of a segment whose values are not there any more. */
+static int enter_backward(tw_trunk_t *t, int segment, const tw_op_pass_t *pass, tw_trunk_graph_t *g,
+                          tw_problem_t *problem)
+{
+    if (g == NULL) {
+        return 0;
+    }
+    if (t->storage != NULL) {
+        return tw_graph_load(g->graph, segment, t->storage, problem);
+    }
+    if (t->recompute) {
+        run_again(t, segment, pass, g);
+    }
+    return 0;
+}
+
 int tw_trunk_backward(tw_trunk_t *t, const tw_trunk_pass_t *pass, const float *gfeatures,
                       tw_problem_t *problem)
 {
@@ -254,9 +287,11 @@ int tw_trunk_backward(tw_trunk_t *t, const tw_trunk_pass_t *pass, const float *g
     for (size_t i = t->plan.steps; i-- > 0;) {
         const tw_trunk_step_t *step = &t->plan.step[i];
 
-        if (t->recompute && g != NULL && t->plan.segment[t->plan.order[step->first]] != segment) {
-            segment = t->plan.segment[t->plan.order[step->first]];
-            run_again(t, segment, &how, g);
+        if (segment_of(t, i) != segment) {
+            segment = segment_of(t, i);
+            if (enter_backward(t, segment, &how, g, problem) != 0) {
+                return -1;
+            }
         }
         if (step->norms && merge_sums(t, step, g, problem) != 0) {
             return -1;

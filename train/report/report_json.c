@@ -100,7 +100,7 @@ static json_t *results(const tw_training_t *t)
     root =
         json_pack("{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:I, s:I, s:I, s:I, "
                   "s:s, s:o, s:o, "
-                  "s:o, s:o, s:o, s:o, s:o, s:I, s:o}",
+                  "s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o}",
                   "test_error", share_or_null(tested != NULL ? tested->test_error : -1.0),
                   "test_error_top5", share_or_null(tested != NULL ? tested->test_error_top5 : -1.0),
                   "test_error_min", share_or_null(lowest), "train_loss",
@@ -115,7 +115,8 @@ static json_t *results(const tw_training_t *t)
                   tw_report_weights(t), "until", until_object(t), "awp_calibrate",
                   tw_report_calibration_json(t), "profile", tw_report_profile_json(t), "loader",
                   tw_report_loader_json(t), "epochs", epochs, "evaluations", evaluations, "graphs",
-                  (json_int_t)tw_trunk_graphs(t->trunk), "device", device_object(t));
+                  (json_int_t)tw_trunk_graphs(t->trunk), "compute_bytes",
+                  (json_int_t)tw_backend_memory_used(t->backend), "device", device_object(t));
     return root;
 }
 
