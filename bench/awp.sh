@@ -8,7 +8,7 @@
 # place of the first byte. Gradients travel in float32, as there.
 # OUT_DIR/NAME.json per run, which is not run again while it is there; OUT_DIR/awp.md with the table, the curves of
 # Figure 3 and the bars of Figure 4 in figure3.svg and figure4.svg (with gnuplot), the rows of Tables II and III for
-# vgg-cifar. About 45 minutes on two cores; --quick: one batch size on faster links, 5 minutes.
+# vgg-cifar. About 45 minutes on two cores; --quick: one network and batch size on faster links, 3 minutes.
 # Environment: RATE (100mbit; --quick: 500mbit), UPDATE (sharded; root: the arrangement of S0), SEEDS (1), AWP
 # (awp:byte=bitpack:1, the rule of S0).
 # shellcheck disable=SC1091,SC2154  # common.bash and what it sets
@@ -35,7 +35,7 @@ vgg-cifar 256 0.03 70 12.88
 resnet-20 64 0.01 65 3.11
 resnet-20 128 0.02 65 4.39
 resnet-20 256 0.03 65 4.94'
-[ -z "$quick" ] || runs=$(awk '$2 == 128' <<<"$runs")
+[ -z "$quick" ] || runs=$(awk '$1 == "alexnet-cifar" && $2 == 128' <<<"$runs")
 if [[ $awp == *:* ]]; then more=$awp,; else more=$awp:; fi
 policies="32:fp32 8:bitpack:1 16:bitpack:2 24:bitpack:3 awp:$awp awp16:${more}first=16 tree8:${more}byte=tree8"
 

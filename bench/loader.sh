@@ -8,8 +8,9 @@
 #     training  share of the images/s of training without a loader, resnet-20 and alexnet-s0 (slides 26 to 28)
 #     tuner     what the tuner takes, beside every state measured for longer (slide 29)
 # PHOTOS_DIR has flowers/ and cc0-photos/, folders of JPEG files per class. PYTHON (python3) is one with torchvision and
-# nvidia-dali; what it does not have is left out. SECONDS_EACH (6) for each measurement, TURNS (3): of how many the
-# median counts, taken in turns. Tables go to standard output, JSON files to OUT_DIR. 20 minutes on two cores.
+# nvidia-dali; what it does not have is left out. SECONDS_EACH (6), a whole number, for about each measurement, TURNS
+# (3): of how many the median counts, taken in turns. Tables go to standard output, JSON files to OUT_DIR. 20 minutes on
+# two cores.
 # shellcheck disable=SC1091,SC2154  # common.bash and what it sets
 set -u
 . "$(dirname "$0")/common.bash"
@@ -81,7 +82,7 @@ part_states() {
             printf '| %d |' $threads
             for index in $(seq 0 $last); do
                 for _ in $(seq "$turns"); do
-                    run state --no-train --data "folder:$photos/flowers" --augment "$list" --model resnet-34 --batch 32 --epochs 4 \
+                    run state --no-train --data "folder:$photos/flowers" --augment "$list" --model resnet-34 --batch 32 --epochs $((seconds / 2 + 1)) \
                         --loader-threads $threads --transfer-index "$index" && value images_per_second state
                 done | median | xargs printf ' %.0f |'
             done
@@ -124,7 +125,7 @@ part_tuner() {
     run tuned --model resnet-20 --data "folder:$photos/flowers" --batch 32 --steps 400 --loader-threads auto:3 || return 1
     sed -n '/^loader/p;/^        *[0-9]/p' "$out/tuned.log"
     echo
-    echo "Every state for 60 steps, $turns turns, median seconds of a step:"
+    echo "Every state for $((10 * seconds)) steps, $turns turns, median seconds of a step:"
     echo
     last=$(($(awk -F '"' '/"operations"/ { print $4; exit }' "$out/tuned.json" | wc -w) + 1))
     printf '| threads |'; printf ' index %d |' $(seq 0 $last); echo
@@ -133,7 +134,7 @@ part_tuner() {
         printf '| %d |' $threads
         for index in $(seq 0 $last); do
             for _ in $(seq "$turns"); do
-                run state --model resnet-20 --data "folder:$photos/flowers" --batch 32 --steps 60 --loader-threads $threads \
+                run state --model resnet-20 --data "folder:$photos/flowers" --batch 32 --steps $((10 * seconds)) --loader-threads $threads \
                     --transfer-index "$index" && value step_seconds state
             done | median | xargs printf ' %.5f |'
         done

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shows: S0, Figures 3 and 4, Tables II and III: seconds to a test error by precision of the weights, and a step's parts
-# time: 45 minutes (--quick: 5), as root
+# time: 45 minutes (--quick: 3), as root
 # differs: small networks, CIFAR-10 and 4 emulated hosts for ImageNet and 4 GPUs on PCIe; errors and batches to match
 # shellcheck shell=bash disable=SC2154  # of papers.sh
 target() {

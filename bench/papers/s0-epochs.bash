@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shows: S0, Figure 5: time after each epoch with AWP, of that with 32 bits, and the top-5 error of both
-# time: 25 minutes (--quick: 4), as root
+# time: 25 minutes (--quick: 1), as root
 # differs: small networks, 10 classes of CIFAR-10 and 4 emulated hosts at 100 Mbit/s (RATE) for 1000 classes and 4 GPUs on PCIe
 # shellcheck shell=bash disable=SC2154  # of papers.sh
 target() {

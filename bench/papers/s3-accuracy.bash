@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shows: S3, Figures 5 and 6: accuracy of resnet-20 by batch with local, global and adaptive statistics, and their speed
-# time: 8 hours (--quick: 5 minutes)
+# time: 8 hours (--quick: 3 minutes)
 # differs: a subset of CIFAR-10, 20 epochs of 50; ranks of one host for GPUs; BATCHES ("8 16 32 64"), RANKS ("4 8")
 # shellcheck shell=bash disable=SC2154  # of papers.sh
 target() {
