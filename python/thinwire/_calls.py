@@ -11,6 +11,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 import numpy
 
 from thinwire import _c
+from thinwire._bits import moved
 from thinwire._buffers import DTYPES, ITEM, MOST, Elements, Place, elements, integer, new, same_memory, shown
 from thinwire._library import IN_PLACE, lib
 from thinwire.codec import find
@@ -147,54 +148,59 @@ def _share(comm: Any, count: int) -> int:
 
 def bcast(comm: Any, x: Any, codec: Any, root: int, same: bool, algorithm: Optional[str]) -> Call:
     root = _root(comm, root)
-    address, count, number, _, device, anchor = elements(x, "x", same or comm.rank != root)
+    seen, _, _ = moved(x, None, codec)
+    address, count, number, _, device, anchor = elements(seen, "x", same or comm.rank != root)
     how = _how(comm, codec, number, device, algorithm, None, _c.BCAST_SAME if same else 0)
     return (comm._pointer, address, count, root, how), (anchor, x), x
 
 
 def allgather(comm: Any, x: Any, codec: Any, out: Any, algorithm: Optional[str]) -> Call:
-    source = elements(x, "x")
+    seen, into, back = moved(x, out, codec)
+    source = elements(seen, "x")
     _, count, number, shape, device, anchor = source
-    out, send, recv, kept = _output(out, x, source, (comm.size,) + shape, comm.rank * count)
+    into, send, recv, kept = _output(into, seen, source, (comm.size,) + shape, comm.rank * count)
     how = _how(comm, codec, number, device, algorithm)
-    return (comm._pointer, send, recv, count, how), (anchor, kept, x), out
+    return (comm._pointer, send, recv, count, how), (anchor, kept, x), back(into)
 
 
 def allgatherv(comm: Any, x: Any, counts: Any, codec: Any, out: Any, algorithm: Optional[str]) -> Call:
     counts = _counts(comm, counts, "counts")
-    source = elements(x, "x")
+    seen, into, back = moved(x, out, codec)
+    source = elements(seen, "x")
     _, count, number, _, device, anchor = source
     if count != counts[comm.rank]:
         raise InvalidArgumentError("x has %d elements, counts says %d" % (count, counts[comm.rank]))
-    out, send, recv, kept = _output(out, x, source, (sum(counts),), sum(counts[: comm.rank]))
+    into, send, recv, kept = _output(into, seen, source, (sum(counts),), sum(counts[: comm.rank]))
     how = _how(comm, codec, number, device, algorithm)
     sizes = _sizes(counts)
-    return (comm._pointer, send, recv, ctypes.addressof(sizes), None, how), (anchor, kept, x, sizes), out
+    return (comm._pointer, send, recv, ctypes.addressof(sizes), None, how), (anchor, kept, x, sizes), back(into)
 
 
 def alltoall(comm: Any, x: Any, codec: Any, out: Any, algorithm: Optional[str]) -> Call:
-    source = elements(x, "x")
+    seen, into, back = moved(x, out, codec)
+    source = elements(seen, "x")
     _, count, number, shape, device, anchor = source
     share = _share(comm, count)
-    out, send, recv, kept = _output(out, x, source, shape)
+    into, send, recv, kept = _output(into, seen, source, shape)
     how = _how(comm, codec, number, device, algorithm)
-    return (comm._pointer, send, recv, share, how), (anchor, kept, x), out
+    return (comm._pointer, send, recv, share, how), (anchor, kept, x), back(into)
 
 
 def alltoallv(comm: Any, x: Any, send_counts: Any, recv_counts: Any, codec: Any, out: Any) -> Call:
     send_counts = _counts(comm, send_counts, "send_counts")
     recv_counts = _counts(comm, recv_counts, "recv_counts")
-    source = elements(x, "x")
+    seen, into, back = moved(x, out, codec)
+    source = elements(seen, "x")
     _, count, number, _, device, anchor = source
     if count != sum(send_counts):
         raise InvalidArgumentError("x has %d elements, send_counts says %d" % (count, sum(send_counts)))
-    out, send, recv, kept = _output(out, x, source, (sum(recv_counts),))
+    into, send, recv, kept = _output(into, seen, source, (sum(recv_counts),))
     if send == IN_PLACE and send_counts != recv_counts:
         raise InvalidArgumentError("in place, send_counts and recv_counts must be equal")
     how = _how(comm, codec, number, device, None)
     sizes = (_sizes(send_counts), _sizes(recv_counts))
     first, second = (ctypes.addressof(size) for size in sizes)
-    return (comm._pointer, send, first, None, recv, second, None, how), (anchor, kept, x, sizes), out
+    return (comm._pointer, send, first, None, recv, second, None, how), (anchor, kept, x, sizes), back(into)
 
 
 # ---- reductions ----------------------------------------------------------------------------------

@@ -63,6 +63,52 @@ class Collectives(unittest.TestCase):
                 if codec in LOSSLESS[dtype]:
                     self.same(x, y, codec, count, form)
 
+    def test_integers_are_moved_as_they_are(self):
+        """Of any bits: those of NaNs that signal, too."""
+        for dtype in ("int32", "uint32", "int64", "uint64"):
+            for count in COUNTS:
+                form = ("blocking", "nonblocking", "plan")[count % 3]
+                what = (dtype, count, form)
+                parts = [self.any_bits(count * size, dtype, r) for r in range(size)]
+                mine, root = parts[rank], count % size
+                x = mine.copy() if rank == root else np.zeros_like(mine)
+                self.assertIs(call(self.comm, form, "bcast", x, root=root), x)
+                self.same(x, parts[root], *what)
+                self.same(call(self.comm, form, "allgather", mine), np.stack(parts), *what)
+                out = np.zeros((size, count * size), dtype)
+                out[rank] = mine
+                self.assertIs(self.comm.allgather(out[rank], out=out), out)
+                self.same(out, np.stack(parts), *what)
+                counts = [(count + r) % (count * size + 1) for r in range(size)]
+                got = call(self.comm, form, "allgatherv", mine[: counts[rank]], counts)
+                self.same(got, np.concatenate([p[:c] for p, c in zip(parts, counts)]), *what)
+                want = np.concatenate([p[rank * count : (rank + 1) * count] for p in parts])
+                self.same(call(self.comm, form, "alltoall", mine), want, *what)
+                equal = [count] * size
+                self.same(call(self.comm, form, "alltoallv", mine, equal, equal), want, *what)
+                x = mine.copy()
+                self.assertIs(self.comm.alltoall(x, out=x), x)
+                self.same(x, want, *what)
+
+    def any_bits(self, count, dtype, of):
+        bits = np.random.default_rng([2, of]).integers(0, 256, count * np.dtype(dtype).itemsize, np.uint8).view(dtype)
+        nans = [2**22 + 2**31 - 2**23, 2**31 - 2**23 + 1] if bits.itemsize == 4 else [2**63 - 2**52 + 1, 2**63 - 1]
+        bits[: min(count, 2)] = np.array(nans, dtype)[: min(count, 2)]
+        return bits
+
+    def test_integers_are_not_encoded_nor_added(self):
+        x = np.zeros(size, np.int64)
+        for refused in (
+            lambda: self.comm.bcast(x, "bitpack:8"),
+            lambda: self.comm.allgather(x, "tree8"),
+            lambda: self.comm.allgather(x, out=np.zeros((size, size))),
+            lambda: self.comm.alltoall(x.astype(np.float64), out=x),
+            lambda: self.comm.allreduce(x),
+            lambda: self.comm.alltoall(x.astype(np.int16)),
+            lambda: self.comm.alltoall(x.astype(">i8")),
+        ):
+            self.assertRaises(thinwire.InvalidTypeError, refused)
+
     def test_bcast_same(self):
         x = numbers(1000, of=0) if rank == 0 else np.zeros(1000, np.float32)
         self.comm.bcast(x, "tree8", same=True)

@@ -111,6 +111,11 @@ class Objects(unittest.TestCase):
         self.assertIs(self.comm.allreduce(x, "tree8", out=x), x)
         self.equal(x)
         self.assertEqual(tuple(self.comm.allgather(torch.ones(2, 3, dtype=torch.float64)).shape), (size, 2, 3))
+        whole = torch.arange(6).reshape(2, 3) - rank  # of int64
+        got = self.comm.allgather(whole)
+        self.assertEqual((got.dtype, got[size - 1].tolist()), (torch.int64, (torch.arange(6).reshape(2, 3) - size + 1).tolist()))
+        self.assertRaises(InvalidTypeError, lambda: self.comm.allgather(whole, "bitpack:8"))
+        self.assertRaises(InvalidTypeError, lambda: self.comm.allgather(whole > 0))
         codec = thinwire.Codec("tree8")
         codes = codec.encode(x)
         self.assertEqual((codes.dtype, tuple(codes.shape)), (torch.uint8, (codec.size(1000),)))
