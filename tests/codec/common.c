@@ -61,6 +61,11 @@ tw_codec_t *test_codec_at(int index)
     return test_codec(test_specs[index].spec, test_specs[index].dtype);
 }
 
+size_t test_span(const tw_codec_t *codec)
+{
+    return strncmp(tw_codec_spec(codec), "int4", 4) == 0 ? 32 : tw_codec_block(codec);
+}
+
 size_t test_size(const tw_codec_t *codec, size_t n)
 {
     size_t bytes = 0;

@@ -46,6 +46,9 @@ void test_twin_by(test_run_t *run, const tw_codec_t *want, const tw_codec_t *twi
 
 tw_codec_t *test_codec_at(int index);
 
+/* Values that share a scale, and what becomes of Inf and NaN; 1 without blocks. */
+size_t test_span(const tw_codec_t *codec);
+
 size_t test_size(const tw_codec_t *codec, size_t n);
 
 /* With failed tests for failures; encoding into malloc'ed memory. */

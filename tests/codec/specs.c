@@ -50,6 +50,8 @@ test_spec_t test_specs[TEST_SPECS_MAX] = {
     {"int:32", TW_F64},
     {"int:48,block=64", TW_F64},
     {"int8", TW_F32},
+    {"int4", TW_F32},
+    {"int4:block=192", TW_F32},
     {"int8:block=192", TW_F32},
     {"static8", TW_F32},
     {"static8:offset=1", TW_F32},

@@ -22,6 +22,9 @@ static size_t block_bytes(const char *spec, const tw_codec_traits_t *t, size_t m
     if (strcmp(t->name, "onebit") == 0) {
         return 8 + (m + 7) / 8;
     }
+    if (strncmp(spec, "int4", 4) == 0) {
+        return 2 * ((m + 31) / 32) + (m + 1) / 2;
+    }
     if (strncmp(spec, "int:", 4) == 0) {
         return tw_dtype_size(t->dtype) + (m * (size_t)atoi(spec + 4) + 7) / 8;
     }

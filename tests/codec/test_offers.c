@@ -34,7 +34,7 @@ static const char *finer_than(const char *spec, tw_dtype_t dtype)
 /* The order of an error contract: of each type the first of these that takes more bytes than a
  * codec, by half a percent, is the finer one; "": none does. */
 static const char *const steps[2][9] = {
-    {"tree8", "int:12", "bf16", "int:16", "bitpack:3", ""},
+    {"int4", "tree8", "int:12", "bf16", "int:16", "bitpack:3", ""},
     {"int:8", "int:12", "int:16", "int:24", "int:32", "int:40", "int:48", "bitpack:7", ""},
 };
 
@@ -87,7 +87,8 @@ static const struct {
     {"int:48", TW_F64, "bitpack:7"},
     {"int:16,block=64", TW_F32, "bitpack:3"},
     {"bitpack:7", TW_F64, ""},
-    {"onebit", TW_F32, "tree8"},
+    {"onebit", TW_F32, "int4"},
+    {"int4", TW_F32, "tree8"},
     {"tree8:block=64", TW_F32, "int:12"},
     {"fp32", TW_F32, ""},
     {"complement", TW_F32, ""}, /* says nothing of a finer one */

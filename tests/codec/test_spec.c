@@ -29,6 +29,7 @@ static const struct {
     {"int:8", TW_F32, "int:8,block=256"},
     {"int:block=64,scale=2k,12", TW_F64, "int:12,block=64,scale=2k"},
     {"int:48", TW_F64, "int:48,block=256"},
+    {"int4", TW_F32, "int4:block=4096"},
     {"static8", TW_F32, "static8:offset=10"},
     {"static8:offset=1", TW_F32, "static8:offset=1"},
     {"mantissa8:offset=10000", TW_F32, "mantissa8:offset=10000"},
@@ -176,11 +177,11 @@ START_TEST(every_codec_is_listed_once)
     static const struct {
         const char *name, *spec;
         uint8_t     id; /* docs/wire-format.md: never reused */
-    } listed[]             = {{"fp32", "fp32", 1},           {"bitpack", "bitpack:2", 2},
-                              {"bf16", "bf16", 3},           {"fp16", "fp16", 4},
-                              {"tree8", "tree8", 5},         {"int", "int:8", 10},
-                              {"int8", "int8", 6},           {"static8", "static8", 7},
-                              {"mantissa8", "mantissa8", 8}, {"onebit", "onebit", 9}};
+    } listed[] = {
+        {"fp32", "fp32", 1},           {"bitpack", "bitpack:2", 2}, {"bf16", "bf16", 3},
+        {"fp16", "fp16", 4},           {"tree8", "tree8", 5},       {"int", "int:8", 10},
+        {"int8", "int8", 6},           {"int4", "int4", 11},        {"static8", "static8", 7},
+        {"mantissa8", "mantissa8", 8}, {"onebit", "onebit", 9}};
     const size_t count     = sizeof(listed) / sizeof(*listed);
     int          seen[256] = {0};
 

@@ -53,6 +53,7 @@ results() {
         $5 == "exact"                   { said = "exact" }
         $5 == "rms" && $6 == "nan"      { said = "nan" }
         rms > 0.3 && rms < 2            { said = "onebit" }
+        rms > 0.05 && rms < 0.15        { said = "int4" }
         rms > 0.006 && rms < 0.03       { said = "tree8" }
         rms > 1.2e-3 && rms < 2.7e-3    { said = "bf16" }
         rms > 2.7e-3 && rms < 5e-3      { said = "bitpack:2" }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The drop-in's error contract: what breaks it moves all ranks up, onebit, tree8, int:12, bf16, int:16,
+# The drop-in's error contract: what breaks it moves all ranks up, onebit, int4, tree8, int:12, bf16, int:16,
 # bitpack:3, off;
 # what is verified is measured, and nothing else changes.
 # shellcheck source=tests/interpose/policy.bash disable=SC2154
 . "$top_srcdir/tests/interpose/policy.bash"
 plan 21
 
-ladder=(onebit tree8 int:12 bf16 int:16 bitpack:3 exact exact)
+ladder=(onebit int4 tree8 int:12 bf16 int:16 bitpack:3 exact exact)
 
 # rms WHICH: of the WHICHth result; "max" as second word: its largest error.
 rms() {
@@ -39,8 +39,8 @@ near() { # A B WHAT: equal within a thousandth
 # climbs OPERATION: to the top, and the report has each step and the worst error of each codec.
 climbs() {
     local i
-    quietly 2 --codec onebit --verify 1 --max-error 1e-7 -- "$1,x8" && are "${ladder[@]}" || return 1
-    for i in 1 2 3 4 5 6; do
+    quietly 2 --codec onebit --verify 1 --max-error 1e-7 -- "$1,x9" && are "${ladder[@]}" || return 1
+    for i in 1 2 3 4 5 6 7; do
         sums 2 calls "codec=${ladder[i - 1]}" && sums 2 verified "codec=${ladder[i - 1]}" &&
             [ "$(sum steps "codec=${ladder[i - 1]}")" -gt 0 ] &&
             near "$(worst rms_error "codec=${ladder[i - 1]}")" "$(rms $i)" "rms of ${ladder[i - 1]}" &&
@@ -55,27 +55,27 @@ done
 
 stops() { # where the contract is kept, on three ranks
     quietly 3 --codec onebit --verify 1 --max-error 0.5 -- allreduce,x3 alltoallv,x3 &&
-        are onebit tree8 tree8 onebit tree8 tree8 &&
-        quietly 3 --codec onebit --verify 1 --max-error 5e-5 --threshold 1k -- allreduce,5000,x6 allgather,5000,x6 &&
-        are onebit tree8 int:12 bf16 int:16 int:16 onebit tree8 int:12 bf16 int:16 int:16 &&
+        are onebit int4 int4 onebit int4 int4 &&
+        quietly 3 --codec onebit --verify 1 --max-error 5e-5 --threshold 1k -- allreduce,5000,x7 allgather,5000,x7 &&
+        are onebit int4 tree8 int:12 bf16 int:16 int:16 onebit int4 tree8 int:12 bf16 int:16 int:16 &&
         sums 0 steps codec=int:16
 }
 check "a codec that keeps the contract stays" stops
 
 differing_counts() { # some pairs are below the threshold, and travel as they are
-    quietly 3 --codec onebit --verify 1 --max-error 1e-7 -- alltoallv,uneven,x8 allgatherv,uneven,x8 &&
+    quietly 3 --codec onebit --verify 1 --max-error 1e-7 -- alltoallv,uneven,x9 allgatherv,uneven,x9 &&
         are "${ladder[@]}" "${ladder[@]}"
 }
 check "counts that differ much climb as well" differing_counts
 
-with_feedback() { # what onebit has left behind is none of tree8's error
+with_feedback() { # what onebit has left behind is none of int4's error
     quietly 2 --codec onebit --error-feedback --verify 1 --max-error 0.5 -- allreduce,x6 &&
-        sums 2 calls codec=onebit && sums 10 calls codec=tree8
+        sums 2 calls codec=onebit && sums 10 calls codec=int4
 }
 check "error feedback does not climb further" with_feedback
 
 broadcast() { # the root measures before it sends: no rank ever gets what breaks the contract
-    quietly 2 --codec onebit --verify 1 --max-error 0.5 -- bcast,root=1,x2 && are tree8 tree8 &&
+    quietly 2 --codec onebit --verify 1 --max-error 0.5 -- bcast,root=1,x2 && are int4 int4 &&
         quietly 2 --codec onebit --verify 1 --max-error 0.005 -- bcast,x2 bcast,dup,root=1 && are int:12 int:12 int:12 &&
         near "$(worst rms_error codec=int:12 comm=world)" "$(rms 1)" "rms" && [ "$(sum steps)" -gt 0 ] &&
         within "$(value totals.rms_error)" 0 0.005
@@ -91,7 +91,7 @@ check "bcast: a contract that no codec keeps is not broken" broadcast_off
 kinds() { # counts and communicators step by themselves; a type with an operation of its own too
     quietly 2 --codec onebit --verify 1 --max-error 0.5 --threshold 1k -- allreduce,x2 allreduce,8192,x2 \
         allreduce,dup,x2 allgather,x2 allreduce &&
-        are onebit tree8 onebit tree8 onebit tree8 onebit tree8 tree8
+        are onebit int4 onebit int4 onebit int4 onebit int4 int4
 }
 check "counts, communicators and operations step by themselves" kinds
 
@@ -99,13 +99,13 @@ from_rule() { # from the rung of the rule, for all operations alike
     quietly 2 --rule '*=bitpack:3' --verify 1 --max-error 1e-7 -- allreduce,x2 alltoallv,x3 &&
         are bitpack:3 exact bitpack:3 exact exact &&
         quietly 2 --rule '*=onebit' --verify 1 --max-error 1e-7 -- allreduce,x3 alltoallv,x3 &&
-        are onebit tree8 int:12 onebit tree8 int:12
+        are onebit int4 tree8 onebit int4 tree8
 }
 check "steps from the codec of a rule" from_rule
 
 info_later() {
     quietly 2 --codec onebit --verify 1 --max-error 0.5 -- allreduce,x2 info=bitpack:3 allreduce,x2 info=off allreduce &&
-        are onebit tree8 bitpack:3 bitpack:3 exact
+        are onebit int4 bitpack:3 bitpack:3 exact
 }
 check "thinwire_codec that is set later decides" info_later
 
@@ -138,8 +138,8 @@ check "nonblocking calls and reduce are exact under a contract" exact_under_cont
 
 default_samples() { # the first call, the 257th and so on: of each kind by itself
     quietly 2 --codec onebit --max-error 0.5 --threshold 1k -- allreduce,1000,x256 allreduce,1001,x257 &&
-        sums 4 calls codec=onebit && sums 4 verified codec=onebit && sums 1022 calls codec=tree8 &&
-        sums 2 verified codec=tree8 && sums 0 steps codec=tree8
+        sums 4 calls codec=onebit && sums 4 verified codec=onebit && sums 1022 calls codec=int4 &&
+        sums 2 verified codec=int4 && sums 0 steps codec=int4
 }
 check "one call in 256 is verified, the first one too" default_samples
 

@@ -130,7 +130,11 @@ static const char *int_finer(const tw_codec_t *codec)
         }
         return of_f64[i];
     }
-    return bits < 8 ? "tree8" : bits < 12 ? "int:12" : bits < 16 ? "bf16" : "bitpack:3";
+    return bits < 6    ? "int4"
+           : bits < 8  ? "tree8"
+           : bits < 12 ? "int:12"
+           : bits < 16 ? "bf16"
+                       : "bitpack:3";
 }
 
 static tw_status_t int_finish(tw_codec_t *codec, const tw_spec_why_t *why)

@@ -214,7 +214,7 @@ static tw_status_t onebit_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     codec->block           = codec->block != 0 ? codec->block : ONEBIT_BLOCK;
     codec->bytes_per_value = 0.125 + 8.0 / (double)codec->block;
     codec->bound           = 1.0;
-    codec->finer           = "tree8";
+    codec->finer           = "int4";
     codec->cuda            = TW_CUDA_BLOCKS_ONEBIT;
     codec->feedback        = true;
     snprintf(codec->spec, sizeof(codec->spec), "onebit:block=%zu", codec->block);
