@@ -48,5 +48,5 @@ const tw_codec_ops_t tw_codec_int4 = {
     .option  = tw_blocks_option,
     .finish  = int4_finish,
     .size    = int4_size,
-    .kernels = {[TW_CPU_SCALAR] = &tw_int4_scalar},
+    .kernels = {[TW_CPU_SCALAR] = &tw_int4_scalar, TW_KERNELS_AVX512(tw_int4)},
 };
