@@ -58,16 +58,16 @@ static double sent_share(const plan_t *plan)
 
 /* Footnote 4 of S4: what a rank computes of an example by its units, and the time of the example's
  * inputs on a link. And of a step: the gradients of an all-reduce in two passes, against the inputs
- * of all examples and their gradients. */
+ * of all examples and their gradients. Of a layer that is split by input its outputs travel. */
 static void layer_row(const plan_t *plan, const training_layer_t *layer, report_t *report)
 {
     const double inputs = training_inputs(layer), ranks = plan->ranks;
+    const double moved   = layer->by_input ? layer->units : inputs;
     const double compute = 2.0 * layer->weights / ranks / plan->machine.flops;
-    const double send    = sizeof(float) * inputs / link_rate(plan);
+    const double send    = sizeof(float) * moved / link_rate(plan);
     const double both    = 2.0 * sent_share(plan) * sizeof(float);
-    const double data    = both * (layer->weights + layer->biases),
-                 split   = both * inputs * plan->batch;
-    char cells[LAYER_COLUMNS][TABLE_CELL];
+    const double data = both * (layer->weights + layer->biases), split = both * moved * plan->batch;
+    char         cells[LAYER_COLUMNS][TABLE_CELL];
 
     table_text(cells[0], layer->name);
     snprintf(cells[1], TABLE_CELL, "%.0f", inputs);

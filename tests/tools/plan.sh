@@ -70,6 +70,19 @@ by_batch() {
 }
 check "what is sent by batch" by_batch
 
+# fc8 of alexnet-s4 split by input: its 1000 outputs in place of 4096 inputs, in the table and in a step of scheme a.
+by_input() {
+    local model=$scratch/turned.cfg before
+    sed 's/name = "fc8";/& split = "input";/' "$top_srcdir/train/model/zoo/alexnet-s4.cfg" >"$model"
+    of ethernet-10g 8
+    advise alexnet-s4 --batch 128 --scheme a --codec fp32 && before=$(value rows.0.bytes) || return 1
+    advise "$model" --batch 128 --scheme a --codec fp32 && is layers.2.inputs 4096 &&
+        near "$(value layers.2.split_bytes)" "$(awk 'BEGIN { print 2 * 7 / 8 * 4 * 1000 * 128 }')" 1e-9 || return 1
+    near "$(awk -v a="$before" -v b="$(value rows.0.bytes)" 'BEGIN { print a - b }')" \
+        "$(awk 'BEGIN { print 2 * 7 / 8 * 4 * 3096 * 128 }')" 1e-3
+}
+check "a layer split by input" by_input
+
 defaults() {
     of ethernet-10g 4
     advise lenet || return 1
