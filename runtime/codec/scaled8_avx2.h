@@ -91,23 +91,25 @@ TW_INLINE void tw_avx2_scaled8_encode_block(const tw_codec_t *codec, tw_encode_l
                    fetch);
 }
 
-/* residual may be NULL. */
+/* residual may be NULL. Short blocks do not go past the cache: the lines in which they begin and
+ * end would cost more than that saves. */
 TW_INLINE void tw_avx2_scaled8_encode(const tw_codec_t *codec, tw_encode_lanes_fn_t encode,
                                       tw_scaled8_header_fn_t header, const uint8_t *src, size_t n,
                                       uint8_t *residual, uint8_t *dst, bool stream)
 {
     const size_t block = codec->block;
+    const bool   past  = stream && block >= 1024;
 
     while (n > 0) {
         const size_t m = n < block ? n : block;
 
-        tw_avx2_scaled8_encode_block(codec, encode, header, src, m, residual, dst, stream, n > m);
+        tw_avx2_scaled8_encode_block(codec, encode, header, src, m, residual, dst, past, n > m);
         n -= m;
         src += 4 * m;
         dst += TW_SCALED8_HEADER + m;
         residual = tw_beyond(residual, 4 * m);
     }
-    tw_stream_end(stream);
+    tw_stream_end(past);
 }
 
 TW_INLINE tw_lanes_t tw_scaled8_poison(const void *self, const uint8_t *codes)
