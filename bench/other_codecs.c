@@ -206,7 +206,7 @@ static int run(const job_t *job, size_t min, size_t max, report_t *report)
     arena_t arena;
     int     well = 1;
 
-    if (arena_create(&arena, job, max / sizeof(float), CODES(max / sizeof(float))) != 0) {
+    if (arena_create(&arena, job, TW_F32, max / sizeof(float), CODES(max / sizeof(float))) != 0) {
         return 0;
     }
     rows_begin();

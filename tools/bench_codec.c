@@ -21,6 +21,7 @@
 typedef struct codec_arguments {
     const char *codecs, *threads_text, *isa_text, *json, *plot;
     size_t      min, max;
+    int         doubles;
     int         threads[MOST_LISTED], threads_count;
     const char *isa[MOST_LISTED]; /* none: what THINWIRE_CPU allows */
     int         isa_count;
@@ -68,6 +69,16 @@ static int check_status(const job_t *job, const char *what, size_t bytes, tw_sta
     return -1;
 }
 
+static tw_dtype_t dtype_of(const codec_arguments_t *a)
+{
+    return a->doubles ? TW_F64 : TW_F32;
+}
+
+static size_t element(const codec_arguments_t *a)
+{
+    return tw_dtype_size(dtype_of(a));
+}
+
 static int bench_codec(const specs_t *specs, size_t i, const codec_arguments_t *a, int threads,
                        const arena_t *arena, const job_t *job, rows_t *rows)
 {
@@ -75,7 +86,7 @@ static int bench_codec(const specs_t *specs, size_t i, const codec_arguments_t *
         const row_key_t key    = {specs->text[i], specs->traits[i].isa, threads, bytes};
         codec_result_t  result = {0};
         tw_status_t     status =
-            bench_kernels(arena, specs->codec[i], key.isa, bytes / sizeof(float), threads, &result);
+            bench_kernels(arena, specs->codec[i], key.isa, bytes / element(a), threads, &result);
 
         if (check_status(job, key.codec, bytes, status) != 0) {
             return -1;
@@ -117,7 +128,8 @@ static int bench_specs(const specs_t *specs, const char *isa, const codec_argume
                 return -1;
             }
         }
-        if (bench_no_codec(specs->codec[0], isa, a, a->threads[t], arena, job, rows) != 0) {
+        if (!a->doubles &&
+            bench_no_codec(specs->codec[0], isa, a, a->threads[t], arena, job, rows) != 0) {
             return -1;
         }
     }
@@ -130,15 +142,15 @@ static int specs_of(specs_t *specs, const codec_arguments_t *a, const char *isa,
     int status;
 
     cap_cpu(isa);
-    status = a->codecs != NULL ? specs_create(specs, job, ctx, a->codecs)
-                               : specs_create_all(specs, job, ctx);
+    status = a->codecs != NULL ? specs_create(specs, job, ctx, a->codecs, dtype_of(a))
+                               : specs_create_all(specs, job, ctx, dtype_of(a));
     cap_cpu(NULL);
     return status;
 }
 
 static size_t most_codes(const specs_t *specs, const codec_arguments_t *a)
 {
-    const size_t n    = a->max / sizeof(float);
+    const size_t n    = a->max / element(a);
     size_t       most = 0;
 
     for (size_t i = 0; i < specs->count; i++) {
@@ -161,7 +173,7 @@ static int bench_isas(const codec_arguments_t *a, const job_t *job, tw_context_t
     if (specs_of(&specs, a, a->isa_count > 0 ? a->isa[0] : NULL, job, ctx) != 0) {
         return EXIT_USAGE;
     }
-    status = arena_create(&arena, job, a->max / sizeof(float), most_codes(&specs, a));
+    status = arena_create(&arena, job, dtype_of(a), a->max / element(a), most_codes(&specs, a));
     specs_destroy(&specs);
     if (status == 0) {
         rows_begin();
@@ -271,7 +283,9 @@ int bench_codec_main(job_t *job, int argc, char **argv)
            {"--codec", "LIST",
             "Codecs, such as tree8,onebit or bitpack:2 (default: all; thinwire info lists them).",
             OPTION_TEXT, &a.codecs, 0, 0},
-           {"--min", "SIZE", "Smallest array, in bytes of float32, such as 4, 64k, 16M (default 64k).",
+           {"--double", NULL, "Arrays of double, by the codecs that take them.", OPTION_FLAG,
+            &a.doubles, 0, 0},
+           {"--min", "SIZE", "Smallest array, in bytes of values, such as 8, 64k, 16M (default 64k).",
             OPTION_SIZE, &a.min, 0, 0},
            {"--max", "SIZE", "Largest array; sizes grow by factors of 4 (default 256M).", OPTION_SIZE,
             &a.max, 0, 0},
@@ -304,6 +318,11 @@ int bench_codec_main(job_t *job, int argc, char **argv)
     if (parse_threads(&a, &problem) != 0 ||
         measure_range(&a.min, &a.max, DEFAULT_MIN, DEFAULT_MAX, &problem) != 0) {
         job_complain(job, "bench codec: %s", problem.text);
+        return EXIT_USAGE;
+    }
+    if (a.min % element(&a) != 0) {
+        job_complain(job, "bench codec: --min %zu is no multiple of the %zu bytes of a double",
+                     a.min, element(&a));
         return EXIT_USAGE;
     }
     ctx = job_context(job);

@@ -274,7 +274,8 @@ static int run_job(const operation_t *operation, const job_t *job, const collect
     if (ctx == NULL) {
         return EXIT_FAILED;
     }
-    if (specs_create(&specs, job, ctx, a->codecs != NULL ? a->codecs : DEFAULT_CODECS) != 0) {
+    if (specs_create(&specs, job, ctx, a->codecs != NULL ? a->codecs : DEFAULT_CODECS, TW_F32) !=
+        0) {
         tw_context_destroy(ctx);
         return EXIT_USAGE;
     }

@@ -25,14 +25,29 @@ const char *bench_operation_name(kernel_operation_t operation)
     return names[operation];
 }
 
-int arena_create(arena_t *arena, const job_t *job, size_t values, size_t codes)
+/* Normal random values: of double, those of float. */
+static void fill(void *x, tw_dtype_t dtype, size_t values)
 {
-    const size_t line = values * sizeof(float) / 64 * 64 + 64, code_line = codes / 64 * 64 + 64;
+    data_normal(x, values, 1, 1.0);
+    for (size_t i = values; dtype == TW_F64 && i-- > 0;) {
+        float  f;
+        double d;
+
+        memcpy(&f, (const uint8_t *)x + 4 * i, 4);
+        d = (double)f;
+        memcpy((uint8_t *)x + 8 * i, &d, 8);
+    }
+}
+
+int arena_create(arena_t *arena, const job_t *job, tw_dtype_t dtype, size_t values, size_t codes)
+{
+    const size_t bytes = values * tw_dtype_size(dtype);
+    const size_t line = bytes / 64 * 64 + 64, code_line = codes / 64 * 64 + 64;
     const double all     = 3.0 * (double)line + (double)code_line + 4.0 * 4096;
     tw_problem_t problem = {.set = 0};
     uint8_t     *at;
 
-    *arena = (arena_t){NULL, NULL, NULL, NULL, NULL};
+    *arena = (arena_t){.dtype = dtype};
     if (measure_memory(all, &problem) != 0) {
         job_complain(job, "%s", problem.text);
         return -1;
@@ -43,13 +58,13 @@ int arena_create(arena_t *arena, const job_t *job, size_t values, size_t codes)
         return -1;
     }
     at              = arena->memory;
-    arena->x        = (float *)(void *)at;
-    arena->y        = (float *)(void *)(at + line + COLOUR);
-    arena->residual = (float *)(void *)(at + 2 * line + 2 * COLOUR);
+    arena->x        = at;
+    arena->y        = at + line + COLOUR;
+    arena->residual = at + 2 * line + 2 * COLOUR;
     arena->codes    = at + 3 * line + 3 * COLOUR;
-    data_normal(arena->x, values, 1, 1.0);
-    memset(arena->y, 0, values * sizeof(float));
-    memset(arena->residual, 0, values * sizeof(float));
+    fill(arena->x, dtype, values);
+    memset(arena->y, 0, bytes);
+    memset(arena->residual, 0, bytes);
     return 0;
 }
 
@@ -74,11 +89,17 @@ typedef struct loop {
     int              threads, stream;
 } loop_t;
 
+/* Its values in units of 4 bytes, of which memcpy and the loops know. */
+static size_t words(const kernel_t *k)
+{
+    return k->n * tw_dtype_size(k->arena->dtype) / 4;
+}
+
 static tw_status_t run_copy(const void *what)
 {
     const kernel_t *k = what;
 
-    limits_copy(k->arena->y, k->arena->x, k->n, k->threads);
+    limits_copy(k->arena->y, k->arena->x, words(k), k->threads);
     return TW_OK;
 }
 
@@ -114,32 +135,32 @@ static tw_status_t run_kernel(const void *what)
     }
 }
 
-/* The loop that moves what the kernel moves; codes: eighths of a byte per value. */
+/* The loop that moves what the kernel moves; codes: eighths of a byte per 4 bytes of values. */
 static loop_t loop_of(const kernel_t *k, const char *isa, int codes, int stream)
 {
     const arena_t *a    = k->arena;
-    loop_t         loop = {.isa = isa, .n = k->n, .threads = k->threads, .stream = stream};
+    loop_t         loop = {.isa = isa, .n = words(k), .threads = k->threads, .stream = stream};
 
     switch (k->operation) {
     case BENCH_ENCODE:
         loop.shape = (limits_shape_t){32, codes, 0};
-        loop.at    = (limits_buffers_t){(const uint8_t *)a->x, a->codes, NULL};
+        loop.at    = (limits_buffers_t){a->x, a->codes, NULL};
         break;
     case BENCH_DECODE:
         loop.shape = (limits_shape_t){codes, 32, 0};
-        loop.at    = (limits_buffers_t){a->codes, (uint8_t *)a->y, NULL};
+        loop.at    = (limits_buffers_t){a->codes, a->y, NULL};
         break;
     case BENCH_DECODE_ADD:
         loop.shape = (limits_shape_t){codes, 0, 32};
-        loop.at    = (limits_buffers_t){a->codes, NULL, (uint8_t *)a->y};
+        loop.at    = (limits_buffers_t){a->codes, NULL, a->y};
         break;
     case BENCH_ENCODE_FEEDBACK:
         loop.shape = (limits_shape_t){32, codes, 32};
-        loop.at    = (limits_buffers_t){(const uint8_t *)a->x, a->codes, (uint8_t *)a->residual};
+        loop.at    = (limits_buffers_t){a->x, a->codes, a->residual};
         break;
     default:
         loop.shape = (limits_shape_t){32, 0, 0};
-        loop.at    = (limits_buffers_t){(const uint8_t *)a->x, NULL, NULL};
+        loop.at    = (limits_buffers_t){a->x, NULL, NULL};
         break;
     }
     return loop;
@@ -182,8 +203,8 @@ static tw_status_t measure_kernels(const kernel_t *any, const char *isa, double 
     loop_t               loops[BENCH_OPERATIONS], streams[BENCH_OPERATIONS];
     kernel_places_t      at[BENCH_OPERATIONS] = {{0, 0, 0}};
     contender_t          list[ALTERNATE_MOST];
-    const int            codes =
-        (int)fmax(1, floor(bytes_per_value * 8)); /* never more than there is room for */
+    const int            codes = /* never more than there is room for */
+        (int)fmax(1, floor(bytes_per_value * 8 * (double)any->n / (double)words(any)));
     size_t      count = 0;
     tw_status_t status;
 
@@ -210,12 +231,18 @@ static tw_status_t measure_kernels(const kernel_t *any, const char *isa, double 
     return status;
 }
 
+static double value(const void *values, tw_dtype_t dtype, size_t i)
+{
+    return dtype == TW_F64 ? ((const double *)values)[i] : (double)((const float *)values)[i];
+}
+
 void bench_errors(const arena_t *arena, size_t n, double *max_error, double *rms_error)
 {
     double squares = 0, lost = 0, most = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const double x = arena->x[i], error = fabs(x - (double)arena->y[i]);
+        const double x     = value(arena->x, arena->dtype, i);
+        const double error = fabs(x - value(arena->y, arena->dtype, i));
 
         squares += x * x;
         lost += error * error;

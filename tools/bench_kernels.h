@@ -22,18 +22,19 @@ typedef enum kernel_operation {
 
 const char *bench_operation_name(kernel_operation_t operation);
 
-/* Arrays of the largest size. */
+/* Arrays of the largest size, of float or of double. */
 typedef struct arena {
-    float   *x; /* normal random values             */
-    float   *y; /* copied, decoded or added to      */
-    float   *residual;
-    uint8_t *codes;
-    void    *memory;
+    tw_dtype_t dtype;
+    void      *x; /* normal random values             */
+    void      *y; /* copied, decoded or added to      */
+    void      *residual;
+    uint8_t   *codes;
+    void      *memory;
 } arena_t;
 
-/* For `values` numbers and `codes` bytes. @return 0, or -1, and rank 0 has said why: they do not
- * fit. */
-int  arena_create(arena_t *arena, const job_t *job, size_t values, size_t codes);
+/* For `values` numbers of dtype and `codes` bytes. @return 0, or -1, and rank 0 has said why: they
+ * do not fit. */
+int  arena_create(arena_t *arena, const job_t *job, tw_dtype_t dtype, size_t values, size_t codes);
 void arena_destroy(arena_t *arena);
 
 /* What a row says. Seconds are medians. */

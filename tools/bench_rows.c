@@ -17,7 +17,7 @@ static const table_column_t columns[] = {{"codec", -22},     {"kernels", -7},   
 
 void rows_begin(void)
 {
-    printf("GB/s of float32. Kernels, memcpy and loops that read and write as many bytes as the "
+    printf("GB/s of values. Kernels, memcpy and loops that read and write as many bytes as the "
            "kernel does\n"
            "take turns; medians. x memcpy, x limit: how many times faster than memcpy, and than "
            "the loop, which\n"

@@ -241,7 +241,7 @@ static int info_alone(const job_t *job, tw_context_t *ctx, const topology_option
             code = report_end(&report, &solo,
                               topology_show(&solo, ctx, topology, rank_facts, &report) == 0);
         }
-    } else if (specs_create_all(&specs, &solo, ctx) == 0) {
+    } else if (specs_create_all(&specs, &solo, ctx, TW_F32) == 0) {
         if (report_begin(&report, &solo, json) == 0) {
             info_collect(&solo, ctx, &specs, settings, &report);
             code = report_end(&report, &solo, 1);

@@ -378,7 +378,7 @@ int plan_main(job_t *job, int argc, char **argv)
     }
     plan.model = a.model;
     code       = EXIT_USAGE;
-    if (specs_create(&plan.study.specs, job, ctx, a.codec) == 0) {
+    if (specs_create(&plan.study.specs, job, ctx, a.codec, TW_F32) == 0) {
         code = plan_and_print(&plan, &a, ctx);
         specs_destroy(&plan.study.specs);
     }

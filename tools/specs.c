@@ -7,11 +7,11 @@
 
 #include "tools/specs.h"
 
-static tw_status_t add_spec(specs_t *specs, tw_context_t *ctx, const char *spec, char *why,
-                            size_t size)
+static tw_status_t add_spec(specs_t *specs, tw_context_t *ctx, const char *spec, tw_dtype_t dtype,
+                            char *why, size_t size)
 {
     const size_t i      = specs->count;
-    tw_status_t  status = tw_codec_create(ctx, spec, TW_F32, &specs->codec[i], why, size);
+    tw_status_t  status = tw_codec_create(ctx, spec, dtype, &specs->codec[i], why, size);
 
     if (status == TW_OK) {
         snprintf(specs->text[i], SPECS_LENGTH, "%s", spec);
@@ -21,7 +21,8 @@ static tw_status_t add_spec(specs_t *specs, tw_context_t *ctx, const char *spec,
     return status;
 }
 
-int specs_create(specs_t *specs, const job_t *job, tw_context_t *ctx, const char *list)
+int specs_create(specs_t *specs, const job_t *job, tw_context_t *ctx, const char *list,
+                 tw_dtype_t dtype)
 {
     size_t      cursor = 0;
     char        spec[SPECS_LENGTH], why[640] = "";
@@ -33,7 +34,7 @@ int specs_create(specs_t *specs, const job_t *job, tw_context_t *ctx, const char
             job_complain(job, "--codec: more than %d codecs", SPECS_MAX);
             break;
         }
-        status = add_spec(specs, ctx, spec, why, sizeof(why));
+        status = add_spec(specs, ctx, spec, dtype, why, sizeof(why));
         if (status != TW_OK) {
             job_complain(job, "--codec: %s", why[0] != '\0' ? why : tw_status_text(status));
             break;
@@ -53,21 +54,23 @@ int specs_create(specs_t *specs, const job_t *job, tw_context_t *ctx, const char
     return -1;
 }
 
-int specs_create_all(specs_t *specs, const job_t *job, tw_context_t *ctx)
+int specs_create_all(specs_t *specs, const job_t *job, tw_context_t *ctx, tw_dtype_t dtype)
 {
     specs->count = 0;
     for (size_t i = 0; i < tw_codec_count() && specs->count < SPECS_MAX; i++) {
         const char *name;
         char        spec[SPECS_LENGTH], why[640];
         size_t      before = specs->count;
+        tw_status_t status;
 
         tw_codec_describe(i, &name, NULL, NULL);
-        if (add_spec(specs, ctx, name, why, sizeof(why)) == TW_OK) {
+        status = add_spec(specs, ctx, name, dtype, why, sizeof(why));
+        if (status == TW_OK || status == TW_ERR_UNSUPPORTED) { /* or not of such elements */
             continue;
         }
         for (int k = 1; k <= 64 && specs->count < SPECS_MAX; k++) { /* those it accepts */
             snprintf(spec, sizeof(spec), "%s:%d", name, k);
-            add_spec(specs, ctx, spec, why, sizeof(why));
+            add_spec(specs, ctx, spec, dtype, why, sizeof(why));
         }
         if (specs->count == before) {
             job_complain(job, "%s: %s", name, why);

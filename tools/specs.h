@@ -18,13 +18,15 @@ typedef struct specs {
     tw_codec_traits_t traits[SPECS_MAX];
 } specs_t;
 
-/* Create the codecs of a list such as "tree8,bitpack:2,onebit:block=512". @return 0, or -1 and
- * rank 0 has said why in one line. */
-int specs_create(specs_t *specs, const job_t *job, tw_context_t *ctx, const char *list);
+/* Create the codecs, of elements of dtype, of a list such as "tree8,bitpack:2,onebit:block=512".
+ * @return 0, or -1 and rank 0 has said why in one line. */
+int specs_create(specs_t *specs, const job_t *job, tw_context_t *ctx, const char *list,
+                 tw_dtype_t dtype);
 
-/* One codec of every kind the library knows, with default options; where a number must be given
- * (bitpack:K), one for each. @return 0, or -1 and rank 0 has said why. */
-int specs_create_all(specs_t *specs, const job_t *job, tw_context_t *ctx);
+/* One codec of every kind the library knows for elements of dtype, with default options; where a
+ * number must be given (bitpack:K), one for each that is accepted. @return 0, or -1 and rank 0 has
+ * said why. */
+int specs_create_all(specs_t *specs, const job_t *job, tw_context_t *ctx, tw_dtype_t dtype);
 
 void specs_destroy(specs_t *specs);
 

@@ -4,7 +4,7 @@
 # they print must be true.
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
-plan 19
+plan 20
 file=$scratch/rows.json
 
 value() { "$json_query" "$file" "$1"; } # PATH
@@ -58,6 +58,20 @@ codec_errors() {
         [ "$(value "rows.$i.bytes_per_value")" = 2 ] && [ "$(value "rows.$i.threads")" = 2 ]
 }
 check "errors and sizes of codecs are right" codec_errors
+
+codec_doubles() {
+    local i
+    alone "$thinwire" bench codec --double --codec int:16,bitpack:8 --min 64k --max 64k --json "$file" || return 1
+    i=$(row codec=int:16 operation=decode) && within "$(value "rows.$i.rms_error")" 2.5e-5 2.9e-5 &&
+        within "$(value "rows.$i.bytes_per_value")" 2.0312 2.0313 || return 1
+    i=$(row codec=bitpack:8 operation=decode) && within "$(value "rows.$i.max_error")" 0 0 || return 1
+    ! row codec=absmax operation=absmax bytes=65536 2>/dev/null || return 1
+    alone "$thinwire" bench codec --double --codec tree8
+    [ $? -eq 2 ] && grep -q 'tree8 takes float' "$scratch/out" || return 1
+    alone "$thinwire" bench codec --double --min 4
+    [ $? -eq 2 ] && grep -q 'no multiple of the 8 bytes' "$scratch/out"
+}
+check "bench codec --double measures the codecs of doubles" codec_doubles
 
 # The instruction sets of this machine, the lowest first.
 sets_here() {

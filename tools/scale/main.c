@@ -346,7 +346,7 @@ int scale_main(job_t *job, int argc, char **argv)
         return EXIT_FAILED;
     }
     code = EXIT_USAGE;
-    if (specs_create(&study.specs, job, ctx, a.codec) == 0) {
+    if (specs_create(&study.specs, job, ctx, a.codec, TW_F32) == 0) {
         if (workload_read(&study.work, path, &problem) != 0) {
             job_complain(job, "scale: %s", problem.text);
             code = EXIT_FAILED;
