@@ -58,9 +58,10 @@ static size_t seed(int index, uint8_t *data)
                                         "int8:block=1048576",
                                         "static8:offset=10,mantissa8:offset=10000",
                                         "onebit:block=2048",
-                                        "auto:0.05"};
+                                        "auto:0.05",
+                                        "int:12,block=64,scale=2k,int4"};
 
-    return index < 7 ? fuzz_seed_text(data, texts[index]) : 0;
+    return index < 8 ? fuzz_seed_text(data, texts[index]) : 0;
 }
 
 const fuzz_target_t fuzz_spec = {"spec", false, NULL, run, seed};

@@ -243,15 +243,16 @@ static tw_status_t call(tw_comm_t *comm, int which, const float *send, float *re
 
 static void calls(tw_comm_t *comm, fuzz_bytes_t *head)
 {
-    static const char *const specs[] = {"fp32", "bf16",   "bitpack:3",       "tree8:block=64",
-                                        "int8", "onebit", "onebit:block=64", "static8"};
-    const int                codec = fuzz_byte(head) % 8, which = fuzz_byte(head) % 9;
-    const int                algorithm = fuzz_byte(head) % 4;
-    const size_t             n = fuzz_word(head) % MOST, room = (size_t)peers.ranks * n;
-    size_t                   counts[8], at[8];
-    float      *send = calloc(room + 1, sizeof(*send)), *recv = calloc(room + 1, sizeof(*recv));
-    tw_how_t    how  = {.algorithm = (tw_algorithm_t)algorithm};
-    tw_codec_t *made = NULL;
+    static const char *const specs[] = {
+        "fp32",    "bf16", "bitpack:3",     "tree8:block=64", "int8", "onebit", "onebit:block=64",
+        "static8", "int4", "int:6,block=64"};
+    const int    codec = fuzz_byte(head) % 10, which = fuzz_byte(head) % 9;
+    const int    algorithm = fuzz_byte(head) % 4;
+    const size_t n = fuzz_word(head) % MOST, room = (size_t)peers.ranks * n;
+    size_t       counts[8], at[8];
+    float       *send = calloc(room + 1, sizeof(*send)), *recv = calloc(room + 1, sizeof(*recv));
+    tw_how_t     how  = {.algorithm = (tw_algorithm_t)algorithm};
+    tw_codec_t  *made = NULL;
 
     fuzz_check(send != NULL && recv != NULL, "there is memory");
     fuzz_check(tw_codec_create(fuzz_context(), specs[codec], TW_F32, &made, NULL, 0) == TW_OK,

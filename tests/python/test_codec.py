@@ -9,7 +9,8 @@ import numpy as np
 import thinwire
 from thinwire import Codec, InvalidArgumentError, InvalidTypeError
 
-SPECS = ("fp32", "bitpack:3", "bf16", "fp16", "tree8", "int8:block=256", "static8", "mantissa8", "onebit")
+SPECS = ("fp32", "bitpack:3", "bf16", "fp16", "tree8", "int8:block=256", "int:12", "int4", "static8",
+         "mantissa8", "onebit")
 
 
 class Codecs(unittest.TestCase):
