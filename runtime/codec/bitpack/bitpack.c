@@ -21,7 +21,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/codec/bitpack/bitpack.h"
-#include "runtime/codec/rounding.h"
+#include "runtime/base/rounding.h"
 #include "runtime/codec/values.h"
 
 #define TOP_NAN 0x7fu /* magnitudes of the only byte when K = 1 and round */

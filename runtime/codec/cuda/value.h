@@ -115,7 +115,7 @@ TW_VALUE uint64_t tw_cuda_sum64(uint64_t src, uint64_t residual)
 /* ---- bitpack, bf16 ----------------------------------------------------------------------------
  */
 
-/* The top bits of u to nearest, half to even; NaN is made quiet and cut. See codec/rounding.h. */
+/* The top bits of u to nearest, half to even; NaN is made quiet and cut. See base/rounding.h. */
 TW_VALUE uint32_t tw_cuda_round(uint32_t u, int drop)
 {
     const uint32_t nearest = (u + ((1u << (drop - 1)) - 1) + (u >> drop & 1)) >> drop;

@@ -9,8 +9,8 @@
 
 #include <stdio.h>
 
+#include "runtime/base/half.h"
 #include "runtime/codec/half/half.h"
-#include "runtime/codec/rounding.h"
 #include "runtime/codec/values.h"
 
 tw_status_t tw_half_finish(tw_codec_t *codec, double bound, tw_cuda_kind_t cuda)
@@ -24,7 +24,7 @@ tw_status_t tw_half_finish(tw_codec_t *codec, double bound, tw_cuda_kind_t cuda)
     return TW_OK;
 }
 
-TW_HALF_KERNELS(tw_bf16_scalar, tw_round_top32(bits, 16), half << 16);
+TW_HALF_KERNELS(tw_bf16_scalar, tw_bf16_from_bits(bits), tw_bf16_to_bits(half));
 
 static tw_status_t bf16_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {

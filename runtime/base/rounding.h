@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/rounding.h - the top bits of a float or double, rounded to nearest, half to even.
+ * base/rounding.h - the top bits of a float or double, rounded to nearest, half to even.
  *
  * Adding to the pattern carries from the mantissa into the exponent, as it must, and from the
  * largest number to Inf. NaN is cut instead, after its quiet bit is set, so it keeps its sign and
  * top payload and never turns into Inf. 0 < drop; the kept bits must include the whole exponent and
  * the quiet bit.
  */
-#ifndef TW_CODEC_ROUNDING_H
-#define TW_CODEC_ROUNDING_H
+#ifndef TW_BASE_ROUNDING_H
+#define TW_BASE_ROUNDING_H
 
 #include <stdint.h>
 
@@ -27,4 +27,4 @@ static inline uint64_t tw_round_top64(uint64_t u, int drop)
     return (u + ((UINT64_C(1) << (drop - 1)) - 1) + (u >> drop & 1)) >> drop;
 }
 
-#endif /* TW_CODEC_ROUNDING_H */
+#endif /* TW_BASE_ROUNDING_H */
