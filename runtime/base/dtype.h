@@ -39,7 +39,10 @@ typedef struct tw_dtype_row {
     int          fraction; /* bits: a sign, then the exponent's, then these (IEEE 754) */
     int          exponent;
     bool         in_f32;   /* float32 holds every value of it */
-    const char  *lossless; /* the spec of a codec that keeps every bit of it */
+    tw_dtype_t   sum;      /* of what is added up: itself, or a type with more digits that holds
+                              every value of it; sums are rounded to it once, at the end */
+    const char  *lossless; /* the spec of a codec that keeps every bit of it; where sums are of
+                              another type, that type's codec whose codes are such elements */
     tw_combine_t combine[TW_COMBINATIONS];
     void (*divide)(void *values, size_t n, int by); /* values[i] = fl(values[i] / by), by > 0 */
     void (*to_f64)(const void *from, size_t n, double *to);

@@ -22,8 +22,8 @@ typedef struct tw_job {
     const tw_codec_t *codec;
     tw_codec_verb_t   verb;
     const uint8_t    *src;      /* elements, or codes when decoding */
-    uint8_t          *dst;      /* codes, or elements when decoding */
-    uint8_t          *residual; /* elements; TW_ENCODE_FEEDBACK     */
+    uint8_t          *dst;      /* codes, or elements when decoding, or sums */
+    uint8_t          *residual; /* of the type of sums; TW_ENCODE_FEEDBACK */
     size_t            n;
     bool              stream; /* stores may pass by the cache */
 } tw_job_t;
@@ -62,6 +62,11 @@ tw_status_t tw_codec_traits(const tw_codec_t *codec, tw_codec_traits_t *traits)
     return TW_OK;
 }
 
+static size_t tw_codec_bytes(const tw_codec_t *codec, size_t n)
+{
+    return codec->wide->ops->size(codec->wide, n);
+}
+
 tw_status_t tw_codec_size(const tw_codec_t *codec, size_t n, size_t *bytes_p)
 {
     size_t most;
@@ -76,7 +81,7 @@ tw_status_t tw_codec_size(const tw_codec_t *codec, size_t n, size_t *bytes_p)
     if (!tw_size_mul(n, 16, &most)) {
         return TW_ERR_RANGE;
     }
-    *bytes_p = n > 0 ? codec->ops->size(codec, n) : 0;
+    *bytes_p = n > 0 ? tw_codec_bytes(codec, n) : 0;
     return TW_OK;
 }
 
@@ -84,8 +89,8 @@ tw_status_t tw_codec_size(const tw_codec_t *codec, size_t n, size_t *bytes_p)
 static void tw_job_piece(const tw_job_t *job, size_t first, size_t n)
 {
     const tw_codec_t *codec    = job->codec;
-    const size_t      codes    = first > 0 ? codec->ops->size(codec, first) : 0;
-    const size_t      elements = first * codec->element;
+    const size_t      codes    = first > 0 ? tw_codec_bytes(codec, first) : 0;
+    const size_t      elements = first * codec->element, sums = first * codec->wide->element;
 
     switch (job->verb) {
     case TW_ENCODE:
@@ -95,10 +100,10 @@ static void tw_job_piece(const tw_job_t *job, size_t first, size_t n)
         codec->kernels->decode(codec, job->src + codes, n, job->dst + elements, job->stream);
         break;
     case TW_DECODE_ADD:
-        codec->kernels->decode_add(codec, job->src + codes, n, job->dst + elements);
+        codec->kernels->decode_add(codec, job->src + codes, n, job->dst + sums);
         break;
     case TW_ENCODE_FEEDBACK:
-        codec->kernels->encode_feedback(codec, job->src + elements, n, job->residual + elements,
+        codec->kernels->encode_feedback(codec, job->src + elements, n, job->residual + sums,
                                         job->dst + codes);
         break;
     }
@@ -107,10 +112,11 @@ static void tw_job_piece(const tw_job_t *job, size_t first, size_t n)
 /* Bytes at dst, which tw_job_piece() writes, or at src, which it reads. */
 static size_t tw_job_bytes(const tw_job_t *job, bool of_src)
 {
-    const bool decoding = job->verb == TW_DECODE || job->verb == TW_DECODE_ADD;
+    const bool   decoding = job->verb == TW_DECODE || job->verb == TW_DECODE_ADD;
+    const size_t element =
+        job->verb == TW_DECODE_ADD ? job->codec->wide->element : job->codec->element;
 
-    return decoding == of_src ? job->codec->ops->size(job->codec, job->n)
-                              : job->n * job->codec->element;
+    return decoding == of_src ? tw_codec_bytes(job->codec, job->n) : job->n * element;
 }
 
 static bool tw_overlap(const uint8_t *a, size_t a_bytes, const uint8_t *b, size_t b_bytes)
@@ -123,13 +129,14 @@ static bool tw_overlap(const uint8_t *a, size_t a_bytes, const uint8_t *b, size_
 static bool tw_job_overlaps(const tw_job_t *job)
 {
     const size_t in = tw_job_bytes(job, true), out = tw_job_bytes(job, false);
+    const size_t kept = job->n * job->codec->wide->element;
 
     if (tw_overlap(job->src, in, job->dst, out) &&
         !(job->src == job->dst && job->codec->lossless && job->verb <= TW_DECODE)) {
         return true;
     }
-    return job->verb == TW_ENCODE_FEEDBACK && (tw_overlap(job->residual, in, job->src, in) ||
-                                               tw_overlap(job->residual, in, job->dst, out));
+    return job->verb == TW_ENCODE_FEEDBACK && (tw_overlap(job->residual, kept, job->src, in) ||
+                                               tw_overlap(job->residual, kept, job->dst, out));
 }
 
 static void tw_job_run(const tw_job_t *job, const tw_exec_t *exec)
@@ -202,6 +209,9 @@ static tw_status_t tw_job_check_and_run(const tw_job_t *job, const tw_exec_t *ex
         return TW_ERR_INVALID_ARG;
     }
     if (exec != NULL && exec->memory == TW_MEMORY_CUDA) {
+        if (job->codec->wide != job->codec) { /* the kernels there have no such elements */
+            return TW_ERR_UNSUPPORTED;
+        }
         return tw_job_run_cuda(job, exec->stream);
     }
     if (job->src != job->dst) { /* in place nothing changes */

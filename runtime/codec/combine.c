@@ -25,6 +25,58 @@ void tw_combine(const tw_dtype_row_t *type, const tw_reduction_row_t *reduction,
     tw_fpmode_leave(mode);
 }
 
+void tw_average(const tw_dtype_row_t *type, int ranks, size_t n, void *values)
+{
+    const tw_fpmode_t mode = tw_fpmode_enter();
+
+    type->divide(values, n, ranks);
+    tw_fpmode_leave(mode);
+}
+
+/* sum = n elements of all terms from `first` on. */
+static void tw_combine_tile(const tw_codec_t *plain, const tw_reduction_row_t *reduction,
+                            const tw_terms_t *terms, size_t first, size_t n, uint8_t *sum)
+{
+    float        tile[TW_TILE];
+    const size_t at = first * (size_t)plain->bytes_per_value;
+
+    plain->kernels->decode(plain, (const uint8_t *)terms->at(terms->self, 0) + at, n, sum, false);
+    for (int t = 1; t < terms->count; t++) {
+        const uint8_t *term = (const uint8_t *)terms->at(terms->self, t) + at;
+
+        if (tw_reduction_is_fused(reduction)) {
+            plain->kernels->decode_add(plain, term, n, sum);
+        } else {
+            plain->kernels->decode(plain, term, n, (uint8_t *)tile, false);
+            plain->type->combine[reduction->combination](sum, tile, n, sum);
+        }
+    }
+}
+
+void tw_codec_combine_terms(const tw_codec_t *codec, const tw_reduction_row_t *reduction,
+                            const tw_terms_t *terms, size_t n, void *sum, void *out)
+{
+    const tw_fpmode_t mode  = tw_fpmode_enter();
+    const tw_codec_t *plain = codec->plain;
+    float             tile[TW_TILE];
+
+    for (size_t i = 0; i < n; i += TW_TILE) {
+        const size_t m = n - i < TW_TILE ? n - i : TW_TILE;
+
+        if (sum != NULL) {
+            tw_combine_tile(plain, reduction, terms, i, m, (uint8_t *)sum + i * plain->element);
+            continue;
+        }
+        tw_combine_tile(plain, reduction, terms, i, m, (uint8_t *)tile);
+        if (reduction->divides) {
+            plain->type->divide(tile, m, terms->count);
+        }
+        plain->kernels->encode(plain, (const uint8_t *)tile, m, (uint8_t *)out + i * codec->element,
+                               false);
+    }
+    tw_fpmode_leave(mode);
+}
+
 tw_status_t tw_codec_decode_combine(const tw_codec_t *codec, const tw_exec_t *exec,
                                     const tw_reduction_row_t *reduction, const void *codes,
                                     size_t n, void *tile, void *values)

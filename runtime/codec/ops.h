@@ -52,8 +52,9 @@ typedef struct tw_codec_ops {
     uint8_t     id;    /* docs/wire-format.md; compared between ranks, never reused      */
     size_t      state; /* bytes of codec->state, zeros at first: what option() reads; or 0 */
 
-    unsigned
-        types; /* TW_TYPE(TW_F32) | ...: of its elements; 0: float32 alone. Others are refused */
+    /* TW_TYPE(TW_F32) | ...: of its elements; 0: float32 alone. Others are refused, but types whose
+     * sums are of one of these (narrow.h). */
+    unsigned types;
 
     /* One option of the spec: key "block", value "4096"; a bare word has value NULL.
      * TW_ERR_SPEC, with *why set, for what is not understood. NULL: there are none. */
@@ -81,6 +82,9 @@ struct tw_codec {
     const tw_codec_ops_t *ops;
     tw_dtype_t            dtype;
     const tw_dtype_row_t *type;            /* of the elements                             */
+    const tw_codec_t     *wide;            /* with the same codes, of the type of sums; itself where
+                                              that is the elements' type                  */
+    const tw_codec_t     *plain;           /* else: `wide` of elements as they are        */
     size_t                element;         /* its bytes                                   */
     size_t                block;           /* values per block, 1 if none                 */
     double                bytes_per_value; /* asymptotic                                  */

@@ -258,6 +258,7 @@ tw_status_t tw_codec_create(tw_context_t *ctx, const char *spec, tw_dtype_t dtyp
     }
     codec->dtype         = dtype;
     codec->type          = tw_dtype_row(dtype);
+    codec->wide          = codec;
     codec->element       = codec->type->bytes;
     codec->cpu           = tw_codec_cpu_cap(&config);
     codec->omp_threshold = config.omp_threshold;

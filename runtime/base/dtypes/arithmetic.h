@@ -51,7 +51,7 @@
 
 /* Of numbers of this C type, which has as many bits as that signed integer type. */
 #define TW_DTYPE_ARITHMETIC(row, called, number, integer, of_fraction, of_exponent, float32_holds, \
-                            spec)                                                                  \
+                            of_sums, spec)                                                         \
     typedef number  tw_vector_t __attribute__((vector_size(TW_VECTOR_BYTES)));                     \
     typedef integer tw_bits_t __attribute__((vector_size(TW_VECTOR_BYTES)));                       \
                                                                                                    \
@@ -100,6 +100,7 @@
                                            .fraction = of_fraction,                                \
                                            .exponent = of_exponent,                                \
                                            .in_f32   = float32_holds,                              \
+                                           .sum      = of_sums,                                    \
                                            .lossless = spec,                                       \
                                            .combine  = {[TW_COMBINE_ADD]      = tw_add,            \
                                                         [TW_COMBINE_MULTIPLY] = tw_multiply,       \

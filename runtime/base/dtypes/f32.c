@@ -5,4 +5,4 @@
 
 #include "runtime/base/dtypes/arithmetic.h"
 
-TW_DTYPE_ARITHMETIC(f32, "float", float, int32_t, 23, 8, true, "fp32");
+TW_DTYPE_ARITHMETIC(f32, "float", float, int32_t, 23, 8, true, TW_F32, "fp32");

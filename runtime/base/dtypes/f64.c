@@ -5,4 +5,4 @@
 
 #include "runtime/base/dtypes/arithmetic.h"
 
-TW_DTYPE_ARITHMETIC(f64, "double", double, int64_t, 52, 11, false, "bitpack:8");
+TW_DTYPE_ARITHMETIC(f64, "double", double, int64_t, 52, 11, false, TW_F64, "bitpack:8");

@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "runtime/base/clock.h"
-#include "runtime/base/fpmode.h"
-#include "runtime/codec/combine.h"
 #include "runtime/transport/engine/staging.h"
 #include "runtime/transport/engine/request.h"
 
@@ -53,7 +51,9 @@ static void tw_op_count(tw_request_t *op, size_t n)
     op->comm->stats.quantisations += op->codec->lossless ? 0 : n;
 }
 
-void tw_op_encode(tw_request_t *op, const void *values, size_t n, void *codes)
+/* The codec of values: of the elements, or of sums. */
+static void tw_op_encode_by(tw_request_t *op, const tw_codec_t *codec, const void *values, size_t n,
+                            void *codes)
 {
     const uint64_t    start  = tw_clock_ns();
     const tw_coding_t encode = op->device != NULL ? op->comm->device->ops->encode : tw_codec_encode;
@@ -67,11 +67,11 @@ void tw_op_encode(tw_request_t *op, const void *values, size_t n, void *codes)
         tw_staging_written(op, codes, tw_op_size(op, n));
     }
     tw_op_timed(op, &op->comm->stats.encode_ns, start,
-                encode(op->codec, tw_op_exec(op, &other), values, n, codes));
+                encode(codec, tw_op_exec(op, &other), values, n, codes));
 }
 
-void tw_op_encode_feedback(tw_request_t *op, const void *values, size_t n, void *residual,
-                           void *codes)
+static void tw_op_encode_feedback_by(tw_request_t *op, const tw_codec_t *codec, const void *values,
+                                     size_t n, void *residual, void *codes)
 {
     const uint64_t start = tw_clock_ns();
     tw_exec_t      other;
@@ -80,16 +80,17 @@ void tw_op_encode_feedback(tw_request_t *op, const void *values, size_t n, void 
     tw_op_count(op, n);
     if (op->device != NULL) {
         tw_staging_written(op, codes, tw_op_size(op, n));
-        status = op->comm->device->ops->encode_feedback(op->codec, tw_op_exec(op, &other), values,
-                                                        n, residual, codes);
+        status = op->comm->device->ops->encode_feedback(codec, tw_op_exec(op, &other), values, n,
+                                                        residual, codes);
     } else {
         status =
-            tw_codec_encode_feedback(op->codec, tw_op_exec(op, &other), values, n, residual, codes);
+            tw_codec_encode_feedback(codec, tw_op_exec(op, &other), values, n, residual, codes);
     }
     tw_op_timed(op, &op->comm->stats.encode_ns, start, status);
 }
 
-void tw_op_decode(tw_request_t *op, const void *codes, size_t n, void *values)
+static void tw_op_decode_by(tw_request_t *op, const tw_codec_t *codec, const void *codes, size_t n,
+                            void *values)
 {
     const uint64_t    start  = tw_clock_ns();
     const tw_coding_t decode = op->device != NULL ? op->comm->device->ops->decode : tw_codec_decode;
@@ -99,11 +100,41 @@ void tw_op_decode(tw_request_t *op, const void *codes, size_t n, void *values)
         return;
     }
     tw_op_timed(op, &op->comm->stats.decode_ns, start,
-                decode(op->codec, tw_op_exec(op, &other), codes, n, values));
+                decode(codec, tw_op_exec(op, &other), codes, n, values));
+}
+
+void tw_op_encode(tw_request_t *op, const void *values, size_t n, void *codes)
+{
+    tw_op_encode_by(op, op->codec, values, n, codes);
+}
+
+void tw_op_encode_feedback(tw_request_t *op, const void *values, size_t n, void *residual,
+                           void *codes)
+{
+    tw_op_encode_feedback_by(op, op->codec, values, n, residual, codes);
+}
+
+void tw_op_decode(tw_request_t *op, const void *codes, size_t n, void *values)
+{
+    tw_op_decode_by(op, op->codec, codes, n, values);
+}
+
+void tw_op_encode_sum(tw_request_t *op, const void *sum, size_t n, void *residual, void *codes)
+{
+    if (residual != NULL) {
+        tw_op_encode_feedback_by(op, op->codec->wide, sum, n, residual, codes);
+    } else {
+        tw_op_encode_by(op, op->codec->wide, sum, n, codes);
+    }
+}
+
+void tw_op_decode_sum(tw_request_t *op, const void *codes, size_t n, void *sum)
+{
+    tw_op_decode_by(op, op->codec->wide, codes, n, sum);
 }
 
 void tw_op_decode_combine(tw_request_t *op, const tw_lane_t *lane, const void *codes, size_t n,
-                          void *values)
+                          void *sum)
 {
     const uint64_t start = tw_clock_ns();
     tw_exec_t      other;
@@ -111,10 +142,10 @@ void tw_op_decode_combine(tw_request_t *op, const tw_lane_t *lane, const void *c
 
     if (op->device != NULL) { /* of reductions that it has a kernel for */
         status =
-            op->comm->device->ops->decode_add(op->codec, tw_op_exec(op, &other), codes, n, values);
+            op->comm->device->ops->decode_add(op->codec, tw_op_exec(op, &other), codes, n, sum);
     } else {
-        status = tw_codec_decode_combine(op->codec, tw_op_exec(op, &other), op->reduction, codes, n,
-                                         lane->tile, values);
+        status = tw_codec_decode_combine(op->codec->wide, tw_op_exec(op, &other), op->reduction,
+                                         codes, n, lane->tile, sum);
     }
     tw_op_timed(op, &op->comm->stats.decode_ns, start, status);
 }
@@ -131,7 +162,8 @@ void tw_op_copy(tw_request_t *op, void *codes, const void *from, size_t bytes)
     }
 }
 
-void tw_op_combine(tw_request_t *op, const void *a, const void *b, size_t n, void *out)
+/* Of sums that are elements. */
+static void tw_op_combine_two(tw_request_t *op, const void *a, const void *b, size_t n, void *out)
 {
     const uint64_t start  = tw_clock_ns();
     tw_status_t    status = TW_OK;
@@ -151,15 +183,43 @@ void tw_op_combine(tw_request_t *op, const void *a, const void *b, size_t n, voi
     tw_op_timed(op, &op->comm->stats.decode_ns, start, status);
 }
 
-void tw_average(const tw_dtype_row_t *type, int ranks, size_t n, void *values)
+static void tw_op_combine_wide(tw_request_t *op, const tw_terms_t *terms, size_t n, void *sum,
+                               void *out)
 {
-    const tw_fpmode_t mode = tw_fpmode_enter();
+    const uint64_t start = tw_clock_ns();
 
-    type->divide(values, n, ranks);
-    tw_fpmode_leave(mode);
+    tw_codec_combine_terms(op->codec, op->reduction, terms, n, sum, out);
+    op->comm->stats.decode_ns += tw_clock_ns() - start;
 }
 
-void tw_op_average(tw_request_t *op, size_t n, void *values)
+void tw_op_combine(tw_request_t *op, const tw_terms_t *terms, size_t n, void *sum)
+{
+    const void *so_far = terms->at(terms->self, 0);
+
+    if (tw_op_widens(op)) {
+        tw_op_combine_wide(op, terms, n, sum, NULL);
+        return;
+    }
+    if (terms->count == 1 && so_far != sum) {
+        tw_op_copy(op, sum, so_far, n * op->element);
+    }
+    for (int t = 1; t < terms->count; t++) {
+        tw_op_combine_two(op, so_far, terms->at(terms->self, t), n, sum);
+        so_far = sum;
+    }
+}
+
+void tw_op_combine_result(tw_request_t *op, const tw_terms_t *terms, size_t n, void *out)
+{
+    if (tw_op_widens(op)) {
+        tw_op_combine_wide(op, terms, n, NULL, out);
+    } else {
+        tw_op_combine(op, terms, n, out);
+        tw_op_average(op, n, out);
+    }
+}
+
+void tw_op_average(tw_request_t *op, size_t n, void *sum)
 {
     const uint64_t start  = tw_clock_ns();
     const int      ranks  = op->comm->size;
@@ -169,9 +229,34 @@ void tw_op_average(tw_request_t *op, size_t n, void *values)
         return;
     }
     if (op->device != NULL) {
-        status = op->comm->device->ops->divide(values, n, op->element, ranks, op->exec.stream);
+        status = op->comm->device->ops->divide(sum, n, op->element, ranks, op->exec.stream);
     } else {
-        tw_average(op->codec->type, ranks, n, values);
+        tw_average(op->codec->wide->type, ranks, n, sum);
     }
     tw_op_timed(op, &op->comm->stats.decode_ns, start, status);
+}
+
+void tw_op_result(tw_request_t *op, void *sum, size_t n, void *out)
+{
+    const uint64_t start = tw_clock_ns();
+    tw_status_t    status;
+
+    tw_op_average(op, n, sum);
+    if (sum != out) {
+        status = tw_codec_encode(op->codec->plain, NULL, sum, n, out);
+        tw_op_timed(op, &op->comm->stats.decode_ns, start, status);
+    }
+}
+
+void tw_op_decode_result(tw_request_t *op, const tw_lane_t *lane, const void *codes, size_t n,
+                         void *out)
+{
+    uint8_t *sum = op->reduction->divides ? tw_op_sum(op, lane, out) : out;
+
+    if (sum == out) { /* decoded to elements */
+        tw_op_decode(op, codes, n, out);
+    } else {
+        tw_op_decode_sum(op, codes, n, sum);
+    }
+    tw_op_result(op, sum, n, out);
 }

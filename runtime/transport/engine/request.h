@@ -29,8 +29,7 @@
 
 #include <thinwire/collective.h>
 
-#include "runtime/base/reduction.h"
-#include "runtime/codec/ops.h"
+#include "runtime/codec/combine.h"
 #include "runtime/policy/model.h"
 #include "runtime/transport/comm/comm.h"
 #include "runtime/transport/comm/endpoint.h"
@@ -52,8 +51,8 @@ typedef struct tw_lane {
     int                    awaited; /* the rank that `ready` returned last; -1: none    */
     bool                   busy;
     uint8_t               *codes;  /* slots of op->slot_bytes each  */
-    uint8_t               *sum;    /* chunk elements, if the algorithm reduces      */
-    uint8_t               *tile;   /* tw_codec_tile() elements */
+    uint8_t               *sum;    /* chunk values of the type of sums, if the algorithm reduces */
+    uint8_t               *tile;   /* tw_codec_tile() values of it */
     struct tw_lane_device *device; /* codes and sum are device memory (staging.h); or NULL */
     tw_messages_t          messages[TW_STAGES_MAX];
 } tw_lane_t;
@@ -262,18 +261,43 @@ void   tw_op_encode(tw_request_t *op, const void *values, size_t n, void *codes)
 void   tw_op_encode_feedback(tw_request_t *op, const void *values, size_t n, void *residual,
                              void *codes);
 void   tw_op_decode(tw_request_t *op, const void *codes, size_t n, void *values);
-/* values[i] = values[i] combined with decoded[i], by the reduction, in the element type. */
-void tw_op_decode_combine(tw_request_t *op, const tw_lane_t *lane, const void *codes, size_t n,
-                          void *values);
-/* values[i] = fl(values[i] / ranks), independent of the caller's floating-point mode. */
-void tw_average(const tw_dtype_row_t *type, int ranks, size_t n, void *values);
 /* Copy codes within a lane, or elements between any two buffers. */
 void tw_op_copy(tw_request_t *op, void *codes, const void *from, size_t bytes);
-/* out[i] = a[i] combined with b[i], for elements, independent of the caller's floating-point mode.
- * out may be a, and is memory of this rank; a and b may lie in other ranks' slots. */
-void tw_op_combine(tw_request_t *op, const void *a, const void *b, size_t n, void *out);
-/* End of the reduction: for an average, values[i] = fl(values[i] / ranks), independent of the
- * caller's floating-point mode. */
-void tw_op_average(tw_request_t *op, size_t n, void *values);
+
+/* ---- sums ------------------------------------------------------------------------------------
+ *
+ * Values are combined in the type of sums (tw_dtype_row_t.sum) and in no other: a sum is rounded to
+ * an element once, at the end. Where that type is the elements' own, sums may lie in the result. */
+
+static inline bool tw_op_widens(const tw_request_t *op)
+{
+    return op->codec->wide != op->codec;
+}
+
+/* Where to make a sum whose elements come to lie at `out`. */
+static inline uint8_t *tw_op_sum(const tw_request_t *op, const tw_lane_t *lane, uint8_t *out)
+{
+    return tw_op_widens(op) ? lane->sum : out;
+}
+
+/* sum = decoded. */
+void tw_op_decode_sum(tw_request_t *op, const void *codes, size_t n, void *sum);
+/* sum[i] = sum[i] combined with decoded[i], by the reduction. */
+void tw_op_decode_combine(tw_request_t *op, const tw_lane_t *lane, const void *codes, size_t n,
+                          void *sum);
+/* sum = the elements of all terms combined, in order, independent of the caller's floating-point
+ * mode. The sum may be the first term, and is memory of this rank; terms may lie in other ranks'
+ * slots. */
+void tw_op_combine(tw_request_t *op, const tw_terms_t *terms, size_t n, void *sum);
+/* The same, to elements of the result, and for an average divided. */
+void tw_op_combine_result(tw_request_t *op, const tw_terms_t *terms, size_t n, void *out);
+void tw_op_encode_sum(tw_request_t *op, const void *sum, size_t n, void *residual, void *codes);
+/* End of the reduction: for an average, sum[i] = fl(sum[i] / ranks), independent of the caller's
+ * floating-point mode; and elements of the result, where these are not the sum. */
+void tw_op_average(tw_request_t *op, size_t n, void *sum);
+void tw_op_result(tw_request_t *op, void *sum, size_t n, void *out);
+/* The result of a sum that was encoded. */
+void tw_op_decode_result(tw_request_t *op, const tw_lane_t *lane, const void *codes, size_t n,
+                         void *out);
 
 #endif /* TW_TRANSPORT_ENGINE_REQUEST_H */

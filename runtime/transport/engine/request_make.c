@@ -7,7 +7,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/codec/combine.h"
 #include "runtime/base/bytes.h"
 #include "runtime/base/context.h"
 #include "runtime/base/fpmode.h"
@@ -144,7 +143,8 @@ static size_t tw_chunk(const tw_request_t *op, const tw_request_shape_t *shape)
 static tw_status_t tw_lane_layout(const tw_comm_t *comm, const tw_request_shape_t *shape,
                                   tw_request_t *op, tw_lane_layout_t *layout)
 {
-    size_t rounds, cuts;
+    const size_t sums = op->codec->wide->element;
+    size_t       rounds, cuts;
 
     op->element    = op->codec->element;
     op->chunk      = tw_chunk(op, shape);
@@ -164,8 +164,8 @@ static tw_status_t tw_lane_layout(const tw_comm_t *comm, const tw_request_shape_
     layout->slots    = (size_t)shape->slots * op->slot_bytes;
     layout->tile     = shape->algorithm->values
                            ? 0
-                           : TW_ALIGN_UP(tw_codec_tile(op->codec, op->reduction) * op->element);
-    layout->sum      = shape->sum ? TW_ALIGN_UP(op->chunk * op->element) : 0;
+                           : TW_ALIGN_UP(tw_codec_tile(op->codec->wide, op->reduction) * sums);
+    layout->sum      = shape->sum ? TW_ALIGN_UP(op->chunk * sums) : 0;
     layout->requests = TW_ALIGN_UP((size_t)layout->capacity * comm->endpoint->request_bytes);
     layout->peers    = TW_ALIGN_UP((size_t)layout->capacity * sizeof(int));
     layout->lane     = layout->slots + layout->sum + layout->tile +

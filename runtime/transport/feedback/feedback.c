@@ -26,7 +26,7 @@ tw_status_t tw_feedback_check(const tw_feedback_t *fb, const tw_comm_t *comm,
         codec = comm->fp32;
     }
     tw_codec_traits(codec, &traits);
-    if (fb->comm != comm || fb->dtype != traits.dtype || fb->count != count) {
+    if (fb->comm != comm || fb->dtype != tw_dtype_row(traits.dtype)->sum || fb->count != count) {
         TW_ERROR(
             &comm->log,
             "feedback '%s' is for %zu values of another shape, type or communicator; this call "
@@ -68,8 +68,8 @@ static tw_feedback_t *tw_feedback_make(tw_comm_t *comm, const char *name, tw_dty
         return NULL;
     }
     fb->comm    = comm;
-    fb->dtype   = dtype;
-    fb->type    = tw_dtype_row(dtype);
+    fb->dtype   = tw_dtype_row(dtype)->sum;
+    fb->type    = tw_dtype_row(fb->dtype);
     fb->element = fb->type->bytes;
     fb->count   = count;
     strcpy(fb->name, name);

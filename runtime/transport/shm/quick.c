@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "runtime/base/fpmode.h"
+#include "runtime/codec/combine.h"
 #include "runtime/transport/comm/progress_thread.h"
 #include "runtime/transport/shm/quick.h"
 #include "runtime/transport/shm/relay.h"
@@ -130,30 +131,50 @@ static tw_status_t tw_quick_publish(tw_patience_t *p, uint64_t ticket, const voi
     return status;
 }
 
-/* recv = what all are combined to in rank order; the own contribution is taken from its slot, as
- * recv may be where it came from. */
-static tw_status_t tw_quick_combine(tw_patience_t *p, uint64_t ticket, void *recv, size_t n,
-                                    const tw_dtype_row_t *type, tw_combination_t combination)
+typedef struct tw_quick_terms {
+    const tw_segment_t *node;
+    uint64_t            ticket;
+    size_t              bytes;
+} tw_quick_terms_t;
+
+static const void *tw_quick_term(const void *self, int rank)
 {
-    const tw_segment_t *node   = p->comm->node;
-    const size_t        bytes  = n * type->bytes;
-    const void         *first  = tw_quick_data(node, 0, ticket, bytes);
-    tw_status_t         status = TW_OK;
+    const tw_quick_terms_t *terms = self;
+
+    return tw_quick_data(terms->node, rank, terms->ticket, terms->bytes);
+}
+
+/* recv = what all are combined to in rank order, and for an average divided; the own contribution
+ * is taken from its slot, as recv may be where it came from. */
+static tw_status_t tw_quick_combine(tw_patience_t *p, uint64_t ticket, void *recv, size_t n,
+                                    const tw_codec_t *codec, const tw_reduction_row_t *row)
+{
+    const tw_segment_t    *node   = p->comm->node;
+    const tw_dtype_row_t  *type   = codec->type;
+    const tw_quick_terms_t self   = {node, ticket, n * type->bytes};
+    const tw_terms_t       terms  = {tw_quick_term, &self, node->ranks};
+    const bool             widens = codec->wide != codec; /* by parts of all vectors */
+    tw_status_t            status = TW_OK;
 
     for (int r = 0; r < node->ranks && status == TW_OK; r++) {
         if (r != node->local) {
             status = tw_await_raised(p, r, ticket, 1);
         }
-        if (status == TW_OK && r > 0) {
-            type->combine[combination](r == 1 ? first : recv, tw_quick_data(node, r, ticket, bytes),
-                                       n, recv);
+        if (status == TW_OK && r > 0 && !widens) {
+            type->combine[row->combination](r == 1 ? tw_quick_term(&self, 0) : recv,
+                                            tw_quick_term(&self, r), n, recv);
         }
+    }
+    if (status == TW_OK && widens) {
+        tw_codec_combine_terms(codec, row, &terms, n, NULL, recv);
+    } else if (status == TW_OK && row->divides) {
+        type->divide(recv, n, node->ranks);
     }
     return status;
 }
 
 static tw_status_t tw_short_reduce(tw_comm_t *comm, const char *operation, const void *send,
-                                   void *recv, size_t n, const tw_dtype_row_t *type,
+                                   void *recv, size_t n, const tw_codec_t *codec,
                                    tw_reduction_t reduction, int root)
 {
     const uint64_t ticket = tw_quick_begin(comm);
@@ -164,15 +185,11 @@ static tw_status_t tw_short_reduce(tw_comm_t *comm, const char *operation, const
         return TW_OK;
     }
     comm->node->ticket++;
-    status = tw_quick_publish(&p, ticket, send, n * type->bytes);
+    status = tw_quick_publish(&p, ticket, send, n * codec->element);
     if (status == TW_OK && (root < 0 || root == comm->rank)) {
-        const tw_reduction_row_t *row  = tw_reduction_row((int)reduction);
-        const tw_fpmode_t         mode = tw_fpmode_enter();
+        const tw_fpmode_t mode = tw_fpmode_enter();
 
-        status = tw_quick_combine(&p, ticket, recv, n, type, row->combination);
-        if (status == TW_OK && row->divides) {
-            type->divide(recv, n, comm->size);
-        }
+        status = tw_quick_combine(&p, ticket, recv, n, codec, tw_reduction_row((int)reduction));
         tw_fpmode_leave(mode);
     }
     if (status == TW_OK) {
@@ -353,12 +370,11 @@ static tw_status_t tw_quick_end(tw_comm_t *comm, tw_status_t status)
 }
 
 tw_status_t tw_quick_reduce(tw_comm_t *comm, const char *operation, const void *send, void *recv,
-                            size_t n, const tw_dtype_row_t *type, tw_reduction_t reduction,
-                            int root)
+                            size_t n, const tw_codec_t *codec, tw_reduction_t reduction, int root)
 {
     tw_comm_enter(comm);
     return tw_quick_end(comm,
-                        tw_short_reduce(comm, operation, send, recv, n, type, reduction, root));
+                        tw_short_reduce(comm, operation, send, recv, n, codec, reduction, root));
 }
 
 tw_status_t tw_quick_bcast(tw_comm_t *comm, void *buffer, size_t bytes, int root)

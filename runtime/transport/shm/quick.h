@@ -31,8 +31,7 @@ static inline bool tw_node_direct(const tw_comm_t *comm, size_t bytes)
 
 /* recv[n] = the reduction of all ranks' send[n], on all ranks or (root >= 0) on the root. */
 tw_status_t tw_quick_reduce(tw_comm_t *comm, const char *operation, const void *send, void *recv,
-                            size_t n, const tw_dtype_row_t *type, tw_reduction_t reduction,
-                            int root);
+                            size_t n, const tw_codec_t *codec, tw_reduction_t reduction, int root);
 
 /* Broadcast from the root. */
 tw_status_t tw_quick_bcast(tw_comm_t *comm, void *buffer, size_t bytes, int root);

@@ -46,9 +46,10 @@ static tw_status_t tw_direct_step(tw_request_t *op, tw_lane_t *lane)
     }
     if (tw_direct_receives(op)) {
         uint8_t *out = tw_lane_at(op, lane, op->recv, 0);
+        uint8_t *sum = tw_op_sum(op, lane, out);
 
-        tw_reduction_sum(op, lane, 0, n, out);
-        tw_op_average(op, n, out);
+        tw_reduction_sum(op, lane, 0, n, sum);
+        tw_op_result(op, sum, n, out);
     }
     return TW_OK;
 }

@@ -33,7 +33,7 @@ static void tw_grid_sum(const tw_route_t *deliver, const tw_route_t *spread)
     if (n == 0) {
         return;
     }
-    tw_op_decode(op, tw_deliver_from(deliver, 0), n, lane->sum);
+    tw_op_decode_sum(op, tw_deliver_from(deliver, 0), n, lane->sum);
     for (int r = 1; r < op->comm->size; r++) {
         tw_op_decode_combine(op, lane, tw_deliver_from(deliver, r), n, lane->sum);
     }

@@ -164,7 +164,7 @@ static tw_status_t tw_hier_spread(tw_request_t *op, tw_lane_t *lane, size_t firs
     if (tw_hier_owner(op, lane) != nodes->mine) {
         return TW_OK;
     }
-    tw_op_decode(op, tw_lane_slot(op, lane, 0), n, lane->sum);
+    tw_op_decode_sum(op, tw_lane_slot(op, lane, 0), n, lane->sum);
     for (int j = 1; j < nodes->count; j++) {
         tw_op_decode_combine(op, lane, tw_lane_slot(op, lane, j), n, lane->sum);
     }
@@ -186,8 +186,7 @@ static void tw_hier_decode(tw_request_t *op, tw_lane_t *lane, size_t first, size
     uint8_t  *room = tw_hier_room(op, lane, mine, mine);
 
     if (n > 0) {
-        tw_op_decode(op, tw_lane_slot(op, lane, op->comm->nodes->count), n, room);
-        tw_op_average(op, n, room);
+        tw_op_decode_result(op, lane, tw_lane_slot(op, lane, op->comm->nodes->count), n, room);
     }
     tw_lane_raise(op, lane, TW_SUMS);
     if (tw_hier_takes(op) && n > 0) {
@@ -302,7 +301,9 @@ static const tw_algorithm_ops_t tw_reduce_hierarchical = {.name   = "hierarchica
 
 static tw_status_t tw_hier_serves(const tw_collective_call_t *call)
 {
-    return tw_hierarchical_carriers(call) > 0 ? tw_node_ready(call->comm) : TW_ERR_UNSUPPORTED;
+    return tw_hierarchical_carriers(call) > 0 && tw_collective_sums_are_codes(call)
+               ? tw_node_ready(call->comm)
+               : TW_ERR_UNSUPPORTED;
 }
 
 static void tw_hier_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)

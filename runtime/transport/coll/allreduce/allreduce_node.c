@@ -44,29 +44,44 @@ static void tw_node_timed(uint64_t *sum, uint64_t start)
     *sum += tw_clock_ns() - start;
 }
 
-/* out = the sum of the n values at input(r) of all ranks r, divided for an average. */
+/* What the ranks have written, of which a share. */
+typedef struct tw_node_inputs {
+    const tw_request_t *op;
+    const tw_lane_t    *lane;
+    int                 share;
+} tw_node_inputs_t;
+
+static const void *tw_node_share_of(const void *self, int rank)
+{
+    const tw_node_inputs_t *in = self;
+
+    return tw_node_input(in->op, in->lane, rank, in->share);
+}
+
+/* out = the sum of the n values of a share of all ranks, divided for an average. */
 static void tw_node_sum(tw_request_t *op, const tw_lane_t *lane, int share, size_t n, uint8_t *out)
 {
-    const uint8_t *sum = tw_node_input(op, lane, 0, share);
+    const tw_node_inputs_t self  = {op, lane, share};
+    const tw_terms_t       terms = {tw_node_share_of, &self, op->comm->size};
 
-    for (int r = 1; r < op->comm->size; r++) {
-        tw_op_combine(op, sum, tw_node_input(op, lane, r, share), n, out);
-        sum = out;
-    }
-    tw_op_average(op, n, out);
+    tw_op_combine_result(op, &terms, n, out);
 }
 
 /* ---- direct --------------------------------------------------------------------------------- */
 
+static const void *tw_direct_of(const void *self, int rank)
+{
+    const tw_node_inputs_t *in = self;
+
+    return tw_node_room(in->op, in->lane, rank, 1);
+}
+
 static void tw_direct_sum(tw_request_t *op, const tw_lane_t *lane)
 {
-    const uint8_t *sum = tw_node_room(op, lane, 0, 1);
+    const tw_node_inputs_t self  = {op, lane, 0};
+    const tw_terms_t       terms = {tw_direct_of, &self, op->comm->size};
 
-    for (int r = 1; r < op->comm->size; r++) {
-        tw_op_combine(op, sum, tw_node_room(op, lane, r, 1), op->count, op->recv);
-        sum = op->recv;
-    }
-    tw_op_average(op, op->count, op->recv);
+    tw_op_combine_result(op, &terms, op->count, op->recv);
 }
 
 static tw_status_t tw_node_direct_step(tw_request_t *op, tw_lane_t *lane)
@@ -267,7 +282,7 @@ static bool tw_reduction_at_once(const tw_collective_call_t *call, tw_status_t *
     }
     *status_p = tw_quick_reduce(
         comm, call->name, call->send == TW_IN_PLACE ? call->recv : call->send, call->recv,
-        call->count, tw_how_codec(comm, call->how)->type, call->reduction, call->root);
+        call->count, tw_how_codec(comm, call->how), call->reduction, call->root);
     return true;
 }
 

@@ -90,18 +90,30 @@ static tw_status_t tw_pass1_sends(tw_request_t *op, tw_lane_t *lane)
     return status;
 }
 
+typedef struct tw_pass1 {
+    const tw_request_t *op;
+    const tw_lane_t    *lane;
+} tw_pass1_t;
+
+static const void *tw_pass1_values(const void *self, int rank)
+{
+    const tw_pass1_t *pass = self;
+
+    return tw_pass1_term(pass->op, pass->lane, rank);
+}
+
 /* sum[n] = the sum of our share, in rank order. */
 static void tw_pass1_sum(tw_request_t *op, const tw_lane_t *lane, size_t n, void *sum)
 {
-    int r = 1;
+    const tw_pass1_t self  = {op, lane};
+    const tw_terms_t terms = {tw_pass1_values, &self, op->comm->size};
 
-    if (tw_op_as_is(op) && op->comm->size > 1) {
-        tw_op_combine(op, tw_pass1_term(op, lane, 0), tw_pass1_term(op, lane, 1), n, sum);
-        r = 2;
-    } else {
-        tw_op_decode(op, tw_pass1_term(op, lane, 0), n, sum);
+    if (tw_op_as_is(op)) {
+        tw_op_combine(op, &terms, n, sum);
+        return;
     }
-    for (; r < op->comm->size; r++) {
+    tw_op_decode_sum(op, tw_pass1_term(op, lane, 0), n, sum);
+    for (int r = 1; r < op->comm->size; r++) {
         tw_op_decode_combine(op, lane, tw_pass1_term(op, lane, r), n, sum);
     }
 }
@@ -114,7 +126,8 @@ static tw_status_t tw_pass2_sends(tw_request_t *op, tw_lane_t *lane)
     const int        slot  = 2 * comm->size + comm->rank;
     uint8_t         *codes = tw_lane_slot(op, lane, slot);
     /* A sum that needs no encoding is made where it is sent from. */
-    uint8_t    *sum    = tw_op_as_is(op) && op->feedback == NULL ? codes : lane->sum;
+    const bool  there  = tw_op_as_is(op) && op->feedback == NULL && !tw_op_widens(op);
+    uint8_t    *sum    = there ? codes : lane->sum;
     tw_status_t status = TW_OK;
 
     if (n == 0) {
@@ -164,7 +177,7 @@ static tw_status_t tw_two_pass_step(tw_request_t *op, tw_lane_t *lane)
 static tw_status_t tw_one_pass_step(tw_request_t *op, tw_lane_t *lane)
 {
     const size_t n   = tw_share_fragment(op, lane, op->comm->rank);
-    uint8_t     *out = tw_lane_at(op, lane, op->recv, 0);
+    uint8_t     *out = tw_lane_at(op, lane, op->recv, 0), *sum = tw_op_sum(op, lane, out);
     tw_status_t  status;
 
     if (lane->stage == 0) {
@@ -172,8 +185,8 @@ static tw_status_t tw_one_pass_step(tw_request_t *op, tw_lane_t *lane)
         return status == TW_OK ? tw_pass1_sends(op, lane) : status;
     }
     if (n > 0) {
-        tw_pass1_sum(op, lane, n, out);
-        tw_op_average(op, n, out);
+        tw_pass1_sum(op, lane, n, sum);
+        tw_op_result(op, sum, n, out);
     }
     return TW_OK;
 }

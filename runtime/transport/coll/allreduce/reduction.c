@@ -6,73 +6,85 @@
 #include "runtime/base/bytes.h"
 #include "runtime/transport/coll/allreduce/reduction.h"
 
-static void tw_reduction_encode_with(tw_request_t *op, const void *values, void *residual, size_t n,
-                                     uint8_t *codes)
+/* The residual from position `first` on; NULL: there is none. */
+static void *tw_reduction_residual(const tw_request_t *op, bool second, size_t first)
 {
-    if (residual != NULL) {
-        tw_op_encode_feedback(op, values, n, residual, codes);
-    } else {
-        tw_op_encode(op, values, n, codes);
-    }
+    const tw_feedback_t *fb = op->feedback;
+
+    return fb != NULL ? (second ? fb->second : fb->first) + first * fb->element : NULL;
 }
 
-void tw_reduction_encode_first(tw_request_t *op, const void *values, size_t first, size_t n,
+void tw_reduction_encode_first(tw_request_t *op, const void *sum, size_t first, size_t n,
                                uint8_t *codes)
 {
-    tw_reduction_encode_with(op, values,
-                             op->feedback != NULL ? tw_op_at(op, op->feedback->first, first) : NULL,
-                             n, codes);
+    tw_op_encode_sum(op, sum, n, tw_reduction_residual(op, false, first), codes);
 }
 
-void tw_reduction_encode_second(tw_request_t *op, const void *values, size_t first, size_t n,
+void tw_reduction_encode_second(tw_request_t *op, const void *sum, size_t first, size_t n,
                                 uint8_t *codes)
 {
-    tw_reduction_encode_with(
-        op, values, op->feedback != NULL ? tw_op_at(op, op->feedback->second, first) : NULL, n,
-        codes);
+    tw_op_encode_sum(op, sum, n, tw_reduction_residual(op, true, first), codes);
 }
 
 void tw_reduction_encode(tw_request_t *op, const tw_lane_t *lane, size_t first, size_t n,
                          uint8_t *codes)
 {
+    const void *values;
+
     first += lane->round * op->chunk;
-    tw_reduction_encode_first(op, tw_op_at(op, op->send, first), first, n, codes);
+    values = tw_op_at(op, op->send, first);
+    if (op->feedback != NULL) {
+        tw_op_encode_feedback(op, values, n, tw_reduction_residual(op, false, first), codes);
+    } else {
+        tw_op_encode(op, values, n, codes);
+    }
 }
 
-static const uint8_t *tw_node_input(const tw_request_t *op, const tw_lane_t *lane,
-                                    const uint8_t *mine, size_t offset, int local)
+/* The values of this node's ranks: ours where they are, the others' in their slots. */
+typedef struct tw_node_terms {
+    const tw_request_t *op;
+    const tw_lane_t    *lane;
+    const uint8_t      *mine;
+    size_t              offset;
+} tw_node_terms_t;
+
+static const void *tw_node_term(const void *self, int local)
 {
-    return local == op->comm->node->local ? mine : tw_lane_room(op, lane, local) + offset;
+    const tw_node_terms_t *terms = self;
+
+    return local == terms->op->comm->node->local
+               ? terms->mine
+               : tw_lane_room(terms->op, terms->lane, local) + terms->offset;
 }
 
 void tw_reduction_sum_node(tw_request_t *op, tw_lane_t *lane, const uint8_t *mine, size_t n,
                            size_t offset)
 {
-    const uint8_t *sum = tw_node_input(op, lane, mine, offset, 0);
+    const tw_node_terms_t self  = {op, lane, mine, offset};
+    const tw_terms_t      terms = {tw_node_term, &self, op->comm->node->ranks};
 
-    if (op->comm->node->ranks == 1) {
-        tw_op_copy(op, lane->sum, sum, n * op->element);
-    }
-    for (int r = 1; r < op->comm->node->ranks; r++) {
-        tw_op_combine(op, sum, tw_node_input(op, lane, mine, offset, r), n, lane->sum);
-        sum = lane->sum;
-    }
+    tw_op_combine(op, &terms, n, lane->sum);
 }
 
-void tw_reduction_sum(tw_request_t *op, const tw_lane_t *lane, int first_slot, size_t n,
-                      void *values)
+void tw_reduction_sum(tw_request_t *op, const tw_lane_t *lane, int first_slot, size_t n, void *sum)
 {
-    tw_op_decode(op, tw_lane_slot(op, lane, first_slot), n, values);
+    tw_op_decode_sum(op, tw_lane_slot(op, lane, first_slot), n, sum);
     for (int r = 1; r < op->comm->size; r++) {
-        tw_op_decode_combine(op, lane, tw_lane_slot(op, lane, first_slot + r), n, values);
+        tw_op_decode_combine(op, lane, tw_lane_slot(op, lane, first_slot + r), n, sum);
     }
 }
 
-void tw_reduction_encode_sum(tw_request_t *op, const tw_lane_t *lane, const void *sum, size_t n,
+void tw_reduction_encode_sum(tw_request_t *op, const tw_lane_t *lane, void *sum, size_t n,
                              uint8_t *codes)
 {
-    tw_reduction_encode_second(
-        op, sum, op->array[TW_SHARE_FIRST][op->comm->rank] + lane->round * op->chunk, n, codes);
+    const size_t first = op->array[TW_SHARE_FIRST][op->comm->rank] + lane->round * op->chunk;
+
+    if (op->identity && tw_op_widens(op)) {
+        tw_op_average(op, n, sum);
+        tw_op_encode_sum(op, sum, n, NULL, codes);
+        return;
+    }
+    tw_reduction_encode_second(op, sum, first, n, codes);
     if (op->identity) {
         tw_op_average(op, n, codes);
     }
@@ -84,11 +96,10 @@ void tw_reduction_decode_sum(tw_request_t *op, const tw_lane_t *lane, int rank,
     const size_t n   = tw_share_fragment(op, lane, rank);
     uint8_t     *out = tw_share_at(op, lane, op->recv, rank);
 
-    if (n > 0) {
+    if (n > 0 && op->identity) {
         tw_op_decode(op, codes, n, out);
-        if (!op->identity) {
-            tw_op_average(op, n, out);
-        }
+    } else if (n > 0) {
+        tw_op_decode_result(op, lane, codes, n, out);
     }
 }
 

@@ -33,11 +33,11 @@ void tw_reduction_fill_shares(tw_request_t *op, const tw_collective_call_t *call
 /* The same, in blocks of the codec. */
 void tw_reduction_fill(tw_request_t *op, const tw_collective_call_t *call);
 
-/* Encode n values, of positions [first, first + n) of the vector, with the first residual, or the
+/* Encode n sums, of positions [first, first + n) of the vector, with the first residual, or the
  * second, if there is one. */
-void tw_reduction_encode_first(tw_request_t *op, const void *values, size_t first, size_t n,
+void tw_reduction_encode_first(tw_request_t *op, const void *sum, size_t first, size_t n,
                                uint8_t *codes);
-void tw_reduction_encode_second(tw_request_t *op, const void *values, size_t first, size_t n,
+void tw_reduction_encode_second(tw_request_t *op, const void *sum, size_t first, size_t n,
                                 uint8_t *codes);
 
 /* Encode this lane's fragment of the interval from value `first`, n values, with the first residual
@@ -45,9 +45,8 @@ void tw_reduction_encode_second(tw_request_t *op, const void *values, size_t fir
 void tw_reduction_encode(tw_request_t *op, const tw_lane_t *lane, size_t first, size_t n,
                          uint8_t *codes);
 
-/* values[n] = the sum, in rank order, of the decoded slots first_slot + r of all ranks r. */
-void tw_reduction_sum(tw_request_t *op, const tw_lane_t *lane, int first_slot, size_t n,
-                      void *values);
+/* sum[n] = the sum, in rank order, of the decoded slots first_slot + r of all ranks r. */
+void tw_reduction_sum(tw_request_t *op, const tw_lane_t *lane, int first_slot, size_t n, void *sum);
 
 /* For algorithms in the memory of every node: lane->sum[n] = this node's sum, in rank order, of
  * `mine` and of the others' values `offset` bytes into their slots. */
@@ -69,8 +68,9 @@ static inline uint8_t *tw_share_at(const tw_request_t *op, const tw_lane_t *lane
 
 /* Encode sum[n], the fragment of this rank's share, with the second residual if there is one. If
  * codes are equal to the elements, an average is divided here, once for all ranks; else by each
- * rank that decodes. In the first case sum may be `codes`. */
-void tw_reduction_encode_sum(tw_request_t *op, const tw_lane_t *lane, const void *sum, size_t n,
+ * rank that decodes. In the first case sum may be `codes`. An element that is not of the type of
+ * sums is rounded as the result is, and leaves no residual. */
+void tw_reduction_encode_sum(tw_request_t *op, const tw_lane_t *lane, void *sum, size_t n,
                              uint8_t *codes);
 
 /* Decode this lane's fragment of the share of a rank, if it has one, into the result. */

@@ -45,7 +45,7 @@ static void tw_bundle_add(tw_request_t *op, tw_lane_t *lane, int q, uint8_t *cod
     if (n > 0) {
         tw_reduction_sum_node(op, lane, tw_op_at(op, tw_scatter_values(op), first), n,
                               (size_t)q * op->chunk * op->element);
-        tw_op_encode(op, lane->sum, n, codes);
+        tw_op_encode_sum(op, lane->sum, n, NULL, codes);
     }
 }
 
@@ -97,6 +97,7 @@ static void tw_bundle_total(tw_request_t *op, tw_lane_t *lane)
 {
     const tw_nodes_t *nodes = op->comm->nodes;
     uint8_t          *out   = tw_op_at(op, op->recv, tw_turn_start(op, lane));
+    uint8_t          *sum   = tw_op_sum(op, lane, out);
     size_t            values, n;
     const size_t      at = tw_bundle_bytes(op, lane, nodes->local, &values);
 
@@ -106,12 +107,12 @@ static void tw_bundle_total(tw_request_t *op, tw_lane_t *lane)
             j == nodes->mine ? tw_bundle_own(op, lane) : tw_bundle_arrived(op, lane, j) + at;
 
         if (j == 0) {
-            tw_op_decode(op, codes, n, out);
+            tw_op_decode_sum(op, codes, n, sum);
         } else {
-            tw_op_decode_combine(op, lane, codes, n, out);
+            tw_op_decode_combine(op, lane, codes, n, sum);
         }
     }
-    tw_op_average(op, n, out);
+    tw_op_result(op, sum, n, out);
 }
 
 static tw_status_t tw_bundle_step(tw_request_t *op, tw_lane_t *lane)

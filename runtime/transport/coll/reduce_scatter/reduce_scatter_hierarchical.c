@@ -77,17 +77,18 @@ static tw_status_t tw_scatter_carries(tw_request_t *op, tw_lane_t *lane)
 static void tw_scatter_add(tw_request_t *op, tw_lane_t *lane)
 {
     uint8_t *out = tw_op_at(op, op->recv, tw_turn_start(op, lane));
+    uint8_t *sum = tw_op_sum(op, lane, out);
     size_t   n;
 
     (void)tw_scatter_fragment(op, lane, op->comm->rank, &n);
     if (n == 0) {
         return;
     }
-    tw_op_decode(op, tw_lane_slot(op, lane, 0), n, out);
+    tw_op_decode_sum(op, tw_lane_slot(op, lane, 0), n, sum);
     for (int j = 1; j < op->comm->nodes->count; j++) {
-        tw_op_decode_combine(op, lane, tw_lane_slot(op, lane, j), n, out);
+        tw_op_decode_combine(op, lane, tw_lane_slot(op, lane, j), n, sum);
     }
-    tw_op_average(op, n, out);
+    tw_op_result(op, sum, n, out);
 }
 
 static tw_status_t tw_scatter_step(tw_request_t *op, tw_lane_t *lane)
@@ -132,7 +133,7 @@ static tw_status_t tw_scatter_serves(const tw_collective_call_t *call)
 {
     const size_t room = tw_node_slot_bytes(call->comm->nodes->most);
 
-    if (tw_scatter_most(call, room) < call->codec->block ||
+    if (tw_scatter_most(call, room) < call->codec->block || !tw_collective_sums_are_codes(call) ||
         (tw_how_on_device(call->how) && !tw_scatter_in_order(call->comm, &call->in))) {
         return TW_ERR_UNSUPPORTED;
     }
