@@ -44,6 +44,12 @@ static int is_narrow(const exchange_t *x)
     return tw_dtype_row(x->dtype)->in_f32;
 }
 
+/* Has each of them a form for it? */
+static int has_every_codec(const exchange_t *x)
+{
+    return is_narrow(x) && tw_dtype_row(x->dtype)->sum == x->dtype;
+}
+
 /* Under the drop-in what no codec makes smaller is MPI's. Of part of the ranks, on others than were
  * measured, or more than a step of the ladder beyond it, nothing is known of that, so that it is
  * taken for the library's. */
@@ -124,9 +130,10 @@ static int exchange_as(const exchange_t *x, const step_case_t *how, step_exchang
 {
     const int own =
         how->act != NULL && (strcmp(x->class, "act") == 0 || strcmp(x->class, "back") == 0);
-    const int lossy = !x->plain && !is_left(x, how) &&
-                      (own || !how->only_gradients || strcmp(x->class, "grad") == 0) &&
-                      (is_narrow(x) || tw_facts_codec(how->facts, how->spec, x->dtype) != NULL);
+    const int lossy =
+        !x->plain && !is_left(x, how) &&
+        (own || !how->only_gradients || strcmp(x->class, "grad") == 0) &&
+        (has_every_codec(x) || tw_facts_codec(how->facts, how->spec, x->dtype) != NULL);
     const char *weights = how->weights != NULL ? how->weights : x->codec;
     const char *spec    = own                ? how->act
                           : x->codec != NULL ? weights
@@ -139,7 +146,7 @@ static int exchange_as(const exchange_t *x, const step_case_t *how, step_exchang
     *found = (step_exchange_t){.count = x->scales ? x->count * how->share : x->count,
                                .ranks = facts.ranks};
     status = facts.ranks > 1 ? predict_as(x, how, &facts, spec, found) : TW_OK;
-    if (status == TW_ERR_UNSUPPORTED && !is_narrow(x)) {
+    if (status == TW_ERR_UNSUPPORTED && !has_every_codec(x)) {
         status = predict_as(x, how, &facts, tw_dtype_row(x->dtype)->lossless, found);
     }
     if (found->codec != NULL) { /* not one of what is gone */
@@ -147,8 +154,8 @@ static int exchange_as(const exchange_t *x, const step_case_t *how, step_exchang
     }
     if (status != TW_OK) {
         return tw_problem_set(problem, "'%.60s': nothing is known of %s%s%s%s%s on %d ranks",
-                              x->name, spec, is_narrow(x) ? "" : " for ",
-                              is_narrow(x) ? "" : tw_dtype_name(x->dtype),
+                              x->name, spec, has_every_codec(x) ? "" : " for ",
+                              has_every_codec(x) ? "" : tw_dtype_name(x->dtype),
                               how->algorithm != NULL ? " by " : "",
                               how->algorithm != NULL ? how->algorithm : "", facts.ranks);
     }

@@ -59,12 +59,19 @@ static int read_operation(parser_t *p, const config_setting_t *at, tw_operation_
 
 static int read_type(parser_t *p, const config_setting_t *at, exchange_t *x)
 {
-    const char *value = config_setting_get_string(at);
+    const char *value    = config_setting_get_string(at);
+    char        all[100] = "";
+    size_t      used     = 0;
 
     x->plain = value != NULL && strcmp(value, "other") == 0;
-    return x->plain || (value != NULL && tw_dtype_named(value, &x->dtype))
-               ? 0
-               : job_wrong(p, at, "type: accepted are float, double and other");
+    if (x->plain || (value != NULL && tw_dtype_named(value, &x->dtype))) {
+        return 0;
+    }
+    for (int t = 0; t < TW_DTYPE_ROWS; t++) {
+        used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", t > 0 ? ", " : "",
+                                 tw_dtype_name(tw_dtypes[t]));
+    }
+    return job_wrong(p, at, "type: accepted are %s and other", all);
 }
 
 /* The slot of a name, or that where it would be. */

@@ -38,7 +38,15 @@ TW_BEGIN_DECLS
 
 typedef struct tw_codec tw_codec_t;
 
-/* Element types. BF16 and F16 are reserved: every codec returns TW_ERR_UNSUPPORTED for them. */
+/* Element types: float, double, and two of 16 bits, bfloat16 (the upper half of a float32) and IEEE
+ * 754 binary16.
+ *
+ * Elements of 16 bits are converted to float32 (which holds every one), encoded as these, and what
+ * is decoded is rounded to an element once, half to even: the codes are those of the float32 codec
+ * of the same spec. Accepted are `bf16` for TW_BF16 and `fp16` for TW_F16, which leave the elements
+ * as they are, and specs with less than 2 bytes per value whose blocks have at most 16384 values.
+ * Their sums and residuals are float32, in the calls below and in collectives, and only the result
+ * is rounded; a sum beyond the largest binary16 becomes Inf. In host memory only. */
 typedef enum tw_dtype { TW_F32 = 0, TW_F64 = 1, TW_BF16 = 2, TW_F16 = 3 } tw_dtype_t;
 
 /* Reductions of the values of all ranks (<thinwire/collective.h>). The maximum and the minimum are
@@ -89,7 +97,7 @@ typedef struct tw_exec {
 /** Create a codec from its spec. Logs nothing.
  * @param [in]  ctx     supplies THINWIRE_CPU and the log; must outlive the codec.
  * @param [in]  spec    see above; lower-case letters.
- * @param [in]  dtype   TW_F32 or TW_F64 (bitpack:1..8 only).
+ * @param [in]  dtype   TW_F32; TW_F64 (bitpack:1..8 only); TW_BF16 or TW_F16 (see there).
  * @param [out] codec_p set only on TW_OK; release it with tw_codec_destroy().
  * @param [out] why     if not NULL and why_size > 0: on failure one line that names the invalid
  *                      part of the spec and the accepted form; "" on success.
@@ -152,7 +160,8 @@ tw_status_t tw_codec_encode(const tw_codec_t *codec, const tw_exec_t *exec, cons
 tw_status_t tw_codec_decode(const tw_codec_t *codec, const tw_exec_t *exec, const void *src,
                             size_t n, void *dst);
 
-/** acc[i] = fl(acc[i] + decoded[i]), in the codec's dtype. acc must not overlap src.
+/** acc[i] = fl(acc[i] + decoded[i]), in the codec's dtype, or float32 for 16-bit elements. acc must
+ * not overlap src.
  * Errors as tw_codec_encode(). */
 tw_status_t tw_codec_decode_add(const tw_codec_t *codec, const tw_exec_t *exec, const void *src,
                                 size_t n, void *acc);
@@ -162,7 +171,8 @@ tw_status_t tw_codec_decode_add(const tw_codec_t *codec, const tw_exec_t *exec, 
  * value: for codecs with blocks in the whole block (which is sent as poison), for others in that
  * value.
  * @param [in]     src       n elements.
- * @param [in,out] residual  n elements; zeros at first. Must not overlap src or dst.
+ * @param [in,out] residual  n elements, or float32 for 16-bit elements; zeros at first. Must not
+ *                           overlap src or dst.
  * Errors as tw_codec_encode(). */
 tw_status_t tw_codec_encode_feedback(const tw_codec_t *codec, const tw_exec_t *exec,
                                      const void *src, size_t n, void *residual, void *dst);
@@ -172,7 +182,7 @@ tw_status_t tw_codec_encode_feedback(const tw_codec_t *codec, const tw_exec_t *e
  * @param [in]  src      n float32, any alignment; may be NULL if n is 0.
  * @param [out] largest  0 if n is 0; NaN if a value is NaN, else Inf if a value is infinite. Set
  *                       only on TW_OK.
- * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_UNSUPPORTED (memory; a codec of TW_F64).
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_UNSUPPORTED (memory; a codec not of TW_F32).
  * Threads as in tw_codec_encode(). */
 tw_status_t tw_codec_absmax(const tw_codec_t *codec, const tw_exec_t *exec, const void *src,
                             size_t n, float *largest);

@@ -62,7 +62,7 @@ typedef struct tw_ladder {
     double bytes[TW_LADDER_STEPS], seconds[TW_LADDER_STEPS];
 } tw_ladder_t;
 
-#define TW_FACTS_CODECS  16
+#define TW_FACTS_CODECS  32
 #define TW_FACTS_FACTORS 32
 
 typedef struct tw_facts {

@@ -30,7 +30,8 @@ typedef struct tw_feedback tw_feedback_t;
  * ranks agree that all have the memory, at most 2 x count elements each.
  * @param [in]  name    1 to 63 printable characters without blanks, copied; used in files and
  *                      logs.
- * @param [in]  dtype   TW_F32 or TW_F64; the dtype of the codec.
+ * @param [in]  dtype   the dtype of the codec. Residuals have it, too; of 16-bit elements they are
+ *                      TW_F32, and so is the object.
  * @param [out] fb_p    set only on TW_OK; release with tw_feedback_destroy().
  * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_NO_MEMORY, TW_ERR_MISMATCH, TW_ERR_MPI, TW_ERR_TIMEOUT,
  *         TW_ERR_DEAD. */
@@ -50,7 +51,8 @@ tw_status_t tw_feedback_clear(tw_feedback_t *fb);
  * @return as tw_feedback_save(), without stream errors. */
 tw_status_t tw_feedback_norm(tw_feedback_t *fb, double *norm_p);
 
-/** Copy this rank's residual, first + second, into out[count] (elements of dtype). Local.
+/** Copy this rank's residual, first + second, into out[count] (of the dtype of residuals).
+ * Local.
  * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_BUSY (an operation with it is not completed); of
  *         residuals in device memory TW_ERR_IO (the device failed; the communicator is dead). */
 tw_status_t tw_feedback_read(const tw_feedback_t *fb, void *out);

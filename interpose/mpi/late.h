@@ -23,10 +23,11 @@
     X(ompi_request_null) X(ompi_mpi_info_null)                             \
     X(ompi_mpi_datatype_null) X(ompi_mpi_op_null) X(ompi_mpi_op_sum) X(ompi_mpi_op_min)           \
     X(ompi_mpi_op_max) X(ompi_mpi_op_prod) X(ompi_mpi_errors_return)                                                  \
-    X(ompi_mpi_byte) X(ompi_mpi_int) X(ompi_mpi_uint64_t)                     \
+    X(ompi_mpi_byte) X(ompi_mpi_int) X(ompi_mpi_uint16_t) X(ompi_mpi_uint64_t)                     \
     X(ompi_mpi_float) X(ompi_mpi_double) X(ompi_mpi_long_int) X(ompi_mpi_float_int) X(ompi_mpi_2real) X(ompi_mpi_2dblprec)                                                          \
     X(ompi_mpi_c_float_complex) X(ompi_mpi_c_double_complex)                                      \
     X(ompi_mpi_cxx_cplex) X(ompi_mpi_cxx_dblcplex)                                                \
+    X(ompi_mpi_short_float)                                                                       \
     X(ompi_mpi_real) X(ompi_mpi_real4) X(ompi_mpi_real8) X(ompi_mpi_dblprec)                      \
     X(ompi_mpi_cplex) X(ompi_mpi_complex8) X(ompi_mpi_complex16) X(ompi_mpi_dblcplex)
 /* clang-format on */
@@ -43,6 +44,20 @@ extern tw_late_t tw_late;
 #define OMPI_PREDEFINED_GLOBAL(type, global) ((type)tw_late.global)
 
 #endif /* OPEN_MPI */
+
+/* The 16-bit floats of C, which are extensions: Open MPI 5 and MPICH have one, MPICH 4.3 both. */
+#ifdef OPEN_MPI
+#define TW_MPI_FLOAT16 OMPI_PREDEFINED_GLOBAL(MPI_Datatype, ompi_mpi_short_float)
+#elif defined(MPIX_C_FLOAT16)
+#define TW_MPI_FLOAT16 MPIX_C_FLOAT16
+#else
+#define TW_MPI_FLOAT16 MPI_DATATYPE_NULL
+#endif
+#ifdef MPIX_BFLOAT16
+#define TW_MPI_BFLOAT16 MPIX_BFLOAT16
+#else
+#define TW_MPI_BFLOAT16 MPI_DATATYPE_NULL
+#endif
 
 /* Find the address of a name in the MPI library that the program uses: after this library in the
  * search order, so that another tool may stand between us and MPI, or, where a program has loaded

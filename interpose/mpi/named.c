@@ -11,6 +11,8 @@
 #include "interpose/state.h"
 #include "runtime/base/bytes.h"
 
+enum { TW_REALS_MOST = 3 }; /* of MPI's types for an element type */
+
 /* THINWIRE_ENCODE=always: elements of 4 and 8 bytes that are no floating-point numbers, as words.
  * Of the pairs, those whose members are words, too: a struct of the same members must be the
  * same. */
@@ -35,16 +37,26 @@ tw_kind_t tw_kind_of_size(size_t size)
  * library was built for, and a library may lack some: MPI_DATATYPE_NULL. */
 static tw_kind_t tw_kind_of_named(MPI_Datatype datatype, size_t size, size_t *values_p)
 {
-#define TW_REALS(dtype, row, ...) __VA_ARGS__,
-    const MPI_Datatype reals[] = {TW_DTYPES(TW_REALS)};
+#define TW_REALS(dtype, row, mpi, ...) {TW_KIND_##row, {__VA_ARGS__}},
+    const struct {
+        tw_kind_t    kind;
+        MPI_Datatype type[TW_REALS_MOST];
+    } reals[]                  = {TW_DTYPES(TW_REALS)};
     const MPI_Datatype pairs[] = {MPI_C_FLOAT_COMPLEX,   MPI_C_DOUBLE_COMPLEX,   MPI_COMPLEX,
                                   MPI_COMPLEX8,          MPI_COMPLEX16,          MPI_DOUBLE_COMPLEX,
                                   MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_2REAL,
                                   MPI_2DOUBLE_PRECISION};
     size_t             parts   = 0;
+    tw_kind_t          kind;
 
-    for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]) && parts == 0; i++) {
-        parts = datatype == reals[i] ? 1 : 0;
+    for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]); i++) {
+        for (int k = 0; k < TW_REALS_MOST && size > 0; k++) {
+            if (datatype == reals[i].type[k]) { /* unnamed ones are NULL, or 0 */
+                kind = size == tw_kind_size(reals[i].kind) ? reals[i].kind : tw_kind_of_size(size);
+                *values_p = kind != TW_KIND_OTHER ? 1 : 0;
+                return kind;
+            }
+        }
     }
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]) && parts == 0; i++) {
         parts = datatype == pairs[i] ? 2 : 0;

@@ -95,10 +95,12 @@ static void tw_candidates_make(void)
         tw_candidate_t *row = &made->row[c];
 
         for (size_t t = 0; t < TW_DTYPE_ROWS; t++) {
-            const bool as_is = row->to[t] != 0 || !tw_dtype_row(tw_dtypes[t])->in_f32;
+            const tw_dtype_row_t *type   = tw_dtype_row(tw_dtypes[t]);
+            const bool            narrow = type->sum != tw_dtypes[t];
+            const bool            as_is  = row->to[t] != 0 || !type->in_f32 || narrow;
 
             row->error[t] = as_is ? tw_candidate_error(row->spec, tw_dtypes[t]) : (double)NAN;
-            if (isnan(row->error[t])) { /* by float32, the first of the list */
+            if (isnan(row->error[t]) && !narrow) { /* by float32, the first of the list */
                 row->error[t] = row->error[0];
             }
         }

@@ -135,10 +135,17 @@ void tw_text_reasons(tw_text_report_t *report)
     tw_text_table_print(table, &report->tail);
 }
 
+/* A column of errors for each type: of 16-bit floats where there are any. */
+static bool tw_has_column(const tw_record_t *sum, int t)
+{
+    return sum->could_of[t] > 0 || tw_dtype_row(tw_dtypes[t])->sum == tw_dtypes[t];
+}
+
 static void tw_candidate_row(const tw_record_t *sum, int c, char (*row)[TW_CELL])
 {
     const tw_candidate_t *candidate = &tw_candidates()->row[c];
     const uint64_t        bytes     = tw_report_could(sum, c);
+    int                   column    = 3;
 
     snprintf(row[0], TW_CELL, "%s", candidate->spec);
     tw_cell_count(row[1], bytes);
@@ -151,8 +158,9 @@ static void tw_candidate_row(const tw_record_t *sum, int c, char (*row)[TW_CELL]
     for (int t = 0; t < TW_DTYPE_ROWS;
          t++) { /* a part of a block's largest magnitude, or the value */
         if (sum->could_of[t] > 0 && !isnan(candidate->error[t])) {
-            tw_format_short(row[3 + t], TW_CELL, candidate->error[t]);
+            tw_format_short(row[column], TW_CELL, candidate->error[t]);
         }
+        column += tw_has_column(sum, t) ? 1 : 0;
     }
 }
 
@@ -183,14 +191,16 @@ void tw_text_candidates(tw_text_report_t *report)
     const tw_record_t *sum = &report->sum;
     tw_text_table_t   *table;
     char               ms[32], doubles[64] = "";
-    int                sorted[TW_CANDIDATES_MAX], count;
+    int                sorted[TW_CANDIDATES_MAX], count, columns = 3;
 
     for (int t = 0; t < TW_DTYPE_ROWS; t++) {
         snprintf(errors[t], sizeof(errors[t]), "%s%ss", t == 0 ? "error of " : "of ",
                  tw_dtype_name(tw_dtypes[t]));
-        headings[3 + t] = errors[t];
+        if (tw_has_column(sum, t)) {
+            headings[columns++] = errors[t];
+        }
     }
-    table = tw_text_new_table(report, 3 + TW_DTYPE_ROWS, 1, 0, headings);
+    table = tw_text_new_table(report, columns, 1, 0, headings);
     if (sum->could_bytes == 0) {
         return;
     }

@@ -13,12 +13,15 @@
 
 #include <thinwire/codec.h>
 
-/* ROW(TW_F32, its row tw_dtype_f32, MPI's type, other types of MPI that have the same elements
- * where their size is the same: those of Fortran have the size that the MPI library was built
- * for). */
+/* ROW(TW_F32, its row tw_dtype_f32, a type of MPI that moves it, MPI's types of such elements; those
+ * of Fortran only where their size is the same, which the MPI library was built for).
+ * Fortran's are of the first type of their size. TW_MPI_ is what not every library has
+ * (interpose/mpi/late.h). */
 #define TW_DTYPES(ROW)                                                                             \
-    ROW(TW_F32, f32, MPI_FLOAT, MPI_REAL, MPI_REAL4)                                               \
-    ROW(TW_F64, f64, MPI_DOUBLE, MPI_DOUBLE_PRECISION, MPI_REAL8)
+    ROW(TW_F32, f32, MPI_FLOAT, MPI_FLOAT, MPI_REAL, MPI_REAL4)                                    \
+    ROW(TW_F64, f64, MPI_DOUBLE, MPI_DOUBLE, MPI_DOUBLE_PRECISION, MPI_REAL8)                      \
+    ROW(TW_F16, f16, MPI_UINT16_T, TW_MPI_FLOAT16)                                                 \
+    ROW(TW_BF16, bf16, MPI_UINT16_T, TW_MPI_BFLOAT16)
 
 /* What two elements of one type become (base/reduction.h says which for what). */
 typedef enum tw_combination {

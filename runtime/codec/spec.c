@@ -16,7 +16,7 @@
 #include "runtime/base/context.h"
 #include "runtime/base/fpmode.h"
 #include "runtime/base/threads.h"
-#include "runtime/codec/ops.h"
+#include "runtime/codec/narrow.h"
 #include "runtime/codec/settings.h"
 
 static const tw_codec_ops_t *tw_codec_find(const char *name, size_t length)
@@ -136,20 +136,56 @@ static tw_status_t tw_codec_takes(const tw_codec_t *codec, const tw_spec_why_t *
     return TW_ERR_UNSUPPORTED;
 }
 
+static tw_status_t tw_codec_new(const tw_codec_t *like, tw_dtype_t dtype, const char *spec,
+                                const tw_spec_why_t *why, tw_codec_t **codec_p);
+
+/* Of a type whose sums are of another one: by that one's codec, and the conversion between them. */
+static tw_status_t tw_codec_parse_narrow(tw_codec_t *codec, const char *spec,
+                                         const tw_spec_why_t *why)
+{
+    tw_codec_t *wide = NULL, *plain = NULL;
+    tw_status_t status = tw_codec_new(codec, codec->type->sum, spec, why, &wide);
+
+    if (status == TW_OK) {
+        status = tw_codec_new(codec, codec->type->sum, codec->type->lossless, why, &plain);
+    }
+    if (status == TW_OK) {
+        status = tw_narrow_finish(codec, wide, plain, why);
+    }
+    if (status != TW_OK) {
+        tw_codec_destroy(wide);
+        tw_codec_destroy(plain);
+    }
+    return status;
+}
+
+/* What the spec begins with. */
+static tw_status_t tw_codec_parse_name(tw_codec_t *codec, const char *spec, size_t length,
+                                       const tw_spec_why_t *why)
+{
+    char forms[512];
+
+    codec->ops = tw_codec_find(spec, length);
+    if (codec->ops == NULL) {
+        tw_codec_forms(forms, sizeof(forms));
+        tw_why_set(why, "unknown codec '%.*s'; accepted: %s", (int)(length < 64 ? length : 64),
+                   spec, forms);
+    }
+    return codec->ops != NULL ? TW_OK : TW_ERR_SPEC;
+}
+
 static tw_status_t tw_codec_parse(tw_codec_t *codec, const char *spec, const tw_spec_why_t *why)
 {
     const char  *colon  = strchr(spec, ':');
     const size_t length = colon != NULL ? (size_t)(colon - spec) : strlen(spec);
-    tw_status_t  status = TW_OK;
+    tw_status_t  status = tw_codec_parse_name(codec, spec, length, why);
 
-    codec->ops = tw_codec_find(spec, length);
-    if (codec->ops == NULL) {
-        char forms[512];
-
-        tw_codec_forms(forms, sizeof(forms));
-        tw_why_set(why, "unknown codec '%.*s'; accepted: %s", (int)(length < 64 ? length : 64),
-                   spec, forms);
-        return TW_ERR_SPEC;
+    if (status != TW_OK) {
+        return status;
+    }
+    if (tw_dtype_is_narrow(codec->type) &&
+        (tw_codec_types(codec->ops) & TW_TYPE(codec->dtype)) == 0) {
+        return tw_codec_parse_narrow(codec, spec, why);
     }
     codec->state = codec->ops->state > 0 ? calloc(1, codec->ops->state) : NULL;
     if (codec->ops->state > 0 && codec->state == NULL) {
@@ -196,6 +232,34 @@ static tw_status_t tw_codec_parse_in_mode(tw_codec_t *codec, const char *spec,
     return status;
 }
 
+/* With the settings of `like`, and like no other in anything else. */
+static tw_status_t tw_codec_new(const tw_codec_t *like, tw_dtype_t dtype, const char *spec,
+                                const tw_spec_why_t *why, tw_codec_t **codec_p)
+{
+    tw_codec_t *codec = calloc(1, sizeof(*codec));
+    tw_status_t status;
+
+    if (codec == NULL) {
+        tw_why_set(why, "%s", "out of memory");
+        return TW_ERR_NO_MEMORY;
+    }
+    codec->dtype         = dtype;
+    codec->type          = tw_dtype_row(dtype);
+    codec->wide          = codec;
+    codec->element       = codec->type->bytes;
+    codec->cpu           = like->cpu;
+    codec->omp_threshold = like->omp_threshold;
+    codec->stream        = like->stream;
+    codec->threads       = like->threads;
+    status               = tw_codec_parse_in_mode(codec, spec, why);
+    if (status != TW_OK) {
+        tw_codec_destroy(codec);
+        return status;
+    }
+    *codec_p = codec;
+    return TW_OK;
+}
+
 /* Three quarters of the last cache: what is larger together does not stay in it. No more than 32
  * MiB, as others use that cache too, and virtual machines tell of all of it. */
 static size_t tw_codec_stream_default(void)
@@ -233,7 +297,6 @@ tw_status_t tw_codec_create(tw_context_t *ctx, const char *spec, tw_dtype_t dtyp
 {
     const tw_spec_why_t reason = {why, why_size};
     tw_codec_config_t   config;
-    tw_codec_t         *codec;
     tw_status_t         status;
 
     tw_why_set(&reason, "%s", "");
@@ -251,31 +314,22 @@ tw_status_t tw_codec_create(tw_context_t *ctx, const char *spec, tw_dtype_t dtyp
         tw_why_set(&reason, "%s", "a THINWIRE_ setting is malformed");
         return status;
     }
-    codec = calloc(1, sizeof(*codec));
-    if (codec == NULL) {
-        tw_why_set(&reason, "%s", "out of memory");
-        return TW_ERR_NO_MEMORY;
-    }
-    codec->dtype         = dtype;
-    codec->type          = tw_dtype_row(dtype);
-    codec->wide          = codec;
-    codec->element       = codec->type->bytes;
-    codec->cpu           = tw_codec_cpu_cap(&config);
-    codec->omp_threshold = config.omp_threshold;
-    codec->stream        = config.stream > 0 ? config.stream : tw_codec_stream_default();
-    codec->threads       = ctx->config.threads > 0 ? ctx->config.threads : tw_threads_bound();
-    status               = tw_codec_parse_in_mode(codec, spec, &reason);
-    if (status != TW_OK) {
-        tw_codec_destroy(codec);
-        return status;
-    }
-    *codec_p = codec;
-    return TW_OK;
+    return tw_codec_new(
+        &(tw_codec_t){.cpu           = tw_codec_cpu_cap(&config),
+                      .omp_threshold = config.omp_threshold,
+                      .stream = config.stream > 0 ? config.stream : tw_codec_stream_default(),
+                      .threads =
+                          ctx->config.threads > 0 ? ctx->config.threads : tw_threads_bound()},
+        dtype, spec, &reason, codec_p);
 }
 
 void tw_codec_destroy(tw_codec_t *codec)
 {
     if (codec != NULL) {
+        if (codec->wide != codec) {
+            tw_codec_destroy((tw_codec_t *)(uintptr_t)codec->wide);
+            tw_codec_destroy((tw_codec_t *)(uintptr_t)codec->plain);
+        }
         free(codec->table);
         free(codec->vectors);
         free(codec->state);

@@ -124,9 +124,10 @@ static const struct {
     {"onebit", TW_F64, TW_ERR_UNSUPPORTED, "onebit takes float;", "bitpack:K"},
     {"static8", TW_F64, TW_ERR_UNSUPPORTED, "static8 takes float;", "bitpack:K"},
     {"fp16", TW_F64, TW_ERR_UNSUPPORTED, "fp16 takes float;", "bitpack:K"},
-    {"fp32", TW_BF16, TW_ERR_UNSUPPORTED, "element type 2", "TW_F32, TW_F64"},
-    {"fp32", TW_F16, TW_ERR_UNSUPPORTED, "element type 3", "TW_F32, TW_F64"},
-    {"fp32", (tw_dtype_t)99, TW_ERR_UNSUPPORTED, "element type 99", "TW_F32, TW_F64"},
+    {"fp32", TW_BF16, TW_ERR_UNSUPPORTED, "codec fp32 makes no bfloat16 shorter", "bf16"},
+    {"bitpack:3", TW_F16, TW_ERR_UNSUPPORTED, "codec bitpack:3 makes no float16", "fp16"},
+    {"fp32", (tw_dtype_t)99, TW_ERR_UNSUPPORTED, "element type 99",
+     "TW_F32, TW_F64, TW_F16, TW_BF16"},
 };
 
 START_TEST(bad_specs_are_explained)
@@ -332,8 +333,9 @@ START_TEST(element_sizes)
 {
     ck_assert_uint_eq(tw_dtype_size(TW_F32), 4);
     ck_assert_uint_eq(tw_dtype_size(TW_F64), 8);
-    ck_assert_uint_eq(tw_dtype_size(TW_BF16), 0); /* reserved: no row */
-    ck_assert_uint_eq(tw_dtype_size(TW_F16), 0);
+    ck_assert_uint_eq(tw_dtype_size(TW_BF16), 2);
+    ck_assert_uint_eq(tw_dtype_size(TW_F16), 2);
+    ck_assert_uint_eq(tw_dtype_size((tw_dtype_t)4), 0); /* no row */
     ck_assert_uint_eq(tw_dtype_size((tw_dtype_t)99), 0);
 }
 END_TEST

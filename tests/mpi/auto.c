@@ -571,7 +571,7 @@ static void calibrations_are_read(void)
 
     comm = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
     T_OK(tw_comm_get_facts(comm, &found));
-    T_CHECK(found.between.bandwidth == 1e5 && found.codecs == facts.codecs && found.long_form == 1,
+    T_CHECK(found.between.bandwidth == 1e5 && found.codecs >= facts.codecs && found.long_form == 1,
             "other facts were read");
     t_comm_done(comm, ctx);
 

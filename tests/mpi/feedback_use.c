@@ -173,7 +173,7 @@ static void misuse_is_refused(void)
                                 "a234567890123456789012345678901234567890123456789012345678901234",
                                 TW_F32, 1, &none),
              TW_ERR_INVALID_ARG);
-    T_STATUS(tw_feedback_create(t_world, "a", TW_BF16, 1, &none), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_feedback_create(t_world, "a", (tw_dtype_t)9, 1, &none), TW_ERR_INVALID_ARG);
     T_STATUS(tw_feedback_create(t_world, "a", TW_F32, 1, NULL), TW_ERR_INVALID_ARG);
     T_CHECK(none == NULL, "an output was set on failure");
     T_STATUS(tw_feedback_clear(NULL), TW_ERR_INVALID_ARG);

@@ -127,7 +127,8 @@ static const struct {
     {"alltoall comm=4=tree8", "a ':' is missing in 'alltoall comm' behind 'alltoall'", "comm=N"},
     {"quicksort=tree8", "'quicksort' is no condition; accepted:",
      "bcast, allreduce, reduce, reduce_scatter, reduce_scatter_block, allgather, allgatherv, "
-     "alltoall, alltoallv, float, double, sum, max, min, prod, >=SIZE, >SIZE, <=SIZE, <SIZE, "
+     "alltoall, alltoallv, float, double, float16, bfloat16, sum, max, min, prod, >=SIZE, >SIZE, "
+     "<=SIZE, <SIZE, "
      "comm=world, comm=self, "
      "comm=N, *, then =SPEC or :off"},
     {"tree8", "'tree8' is no condition", "accepted: bcast"},

@@ -72,7 +72,7 @@ static const struct {
     {STEP("{ call = \"bcast\"; count = 99999999999999999999; }"),
      ":2: a whole number is above 92233"},
     {STEP("{ call = \"bcast\"; count = 1; type = \"int\"; }"),
-     ":2: type: accepted are float, double"},
+     ":2: type: accepted are float, double, float16, bfloat16 and other"},
     {STEP("{ call = \"bcast\"; count = 1; class = \"\"; }"), ":2: class: accepted is a text"},
     {STEP("{ call = \"bcast\"; count = 1; scales = 1; }"), ":2: scales: accepted is true or false"},
     {STEP("{ call = \"bcast\"; count = 1; fixed = true; }"), ":2: 'fixed' is no key here"},

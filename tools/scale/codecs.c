@@ -107,7 +107,7 @@ static int add_codec(const char *spec, tw_context_t *ctx, tw_facts_t *facts, tw_
         if (facts->codecs == TW_FACTS_CODECS) {
             tw_codec_destroy(codec);
             return tw_problem_set(problem, "--codec: up to %d codecs are possible here",
-                                  TW_FACTS_CODECS / 2 - 1);
+                                  TW_FACTS_CODECS / TW_DTYPE_ROWS - 1);
         }
         tw_dtype_row(dtype)->from_f64(arrays.numbers, VALUES, arrays.values);
         measure_codec(codec, dtype, &facts->codec[facts->codecs++]);

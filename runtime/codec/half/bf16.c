@@ -42,5 +42,6 @@ const tw_codec_ops_t tw_codec_bf16 = {
     .finish  = bf16_finish,
     .size    = tw_values_size,
     .kernels = TW_KERNELS(tw_bf16),
-    .offers  = {{"bf16", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE}},
+    .offers  = {{"bf16", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE},
+                {"bf16", TW_BF16, TW_OFFER_AUTO}},
 };

@@ -31,4 +31,5 @@ const tw_codec_ops_t tw_codec_fp16 = {
     .finish  = fp16_finish,
     .size    = tw_values_size,
     .kernels = TW_KERNELS(tw_fp16),
+    .offers  = {{"fp16", TW_F16, TW_OFFER_AUTO}},
 };

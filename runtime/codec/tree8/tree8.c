@@ -163,6 +163,8 @@ const tw_codec_ops_t tw_codec_tree8 = {
     .finish  = tree8_finish,
     .size    = tw_scaled8_size,
     .kernels = TW_KERNELS(tw_tree8),
-    .offers  = {{"tree8", TW_F32,
-                 TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE | TW_OFFER_FIRST}},
+    .offers =
+        {{"tree8", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE | TW_OFFER_FIRST},
+         {"tree8", TW_F16, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE | TW_OFFER_FIRST},
+         {"tree8", TW_BF16, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE | TW_OFFER_FIRST}},
 };

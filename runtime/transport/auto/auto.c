@@ -78,7 +78,9 @@ static tw_status_t tw_auto_decide(tw_comm_t *comm, const tw_question_t *question
 {
     struct tw_auto      *autos = comm->autos;
     tw_model_candidate_t list[TW_MODEL_CANDIDATES], chosen;
-    const bool may = !question->feedback && tw_model_class_count(question->class_index) <= INT_MAX;
+    const bool           may = !question->feedback &&
+                     tw_model_class_count(question->class_index) <= INT_MAX &&
+                     tw_native_serves_type(question->operation, question->dtype);
     tw_model_wish_t wish   = {.operation = question->operation,
                               .count     = (double)tw_model_class_count(question->class_index),
                               .dtype     = question->dtype,

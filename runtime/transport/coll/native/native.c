@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "runtime/codec/narrow.h"
 #include "runtime/transport/coll/native/native.h"
 #include "runtime/transport/coll/traffic.h"
 #include "runtime/transport/link/mpi_type.h"
@@ -59,10 +60,26 @@ static size_t tw_native_summed(const tw_collective_call_t *call)
     }
 }
 
+bool tw_native_serves_type(tw_operation_t operation, tw_dtype_t dtype)
+{
+    return !tw_dtype_is_narrow(tw_dtype_row(dtype)) ||
+           (operation != TW_OPERATION_ALLREDUCE && operation != TW_OPERATION_REDUCE &&
+            operation != TW_OPERATION_REDUCE_SCATTER);
+}
+
+static bool tw_native_adds(const tw_collective_call_t *call)
+{
+    return tw_native_serves_type(call->collective->operation, call->codec->dtype);
+}
+
 bool tw_native_fits(const tw_collective_call_t *call)
 {
     const tw_blocks_t *in = &call->in;
     size_t             at = 0;
+
+    if (!tw_native_adds(call)) {
+        return false;
+    }
 
     if (in->counts == NULL) {
         return tw_native_count(call) <= INT_MAX;
@@ -345,7 +362,7 @@ static void tw_native_shape(const tw_collective_call_t *call, tw_request_shape_t
 
 static tw_status_t tw_native_serves(const tw_collective_call_t *call)
 {
-    return tw_native_fits(call) ? TW_OK : TW_ERR_RANGE;
+    return !tw_native_adds(call) ? TW_ERR_UNSUPPORTED : tw_native_fits(call) ? TW_OK : TW_ERR_RANGE;
 }
 
 static bool tw_native_at_once(const tw_collective_call_t *call, tw_status_t *status_p)
@@ -357,9 +374,11 @@ static bool tw_native_at_once(const tw_collective_call_t *call, tw_status_t *sta
     return true;
 }
 
-const tw_algorithm_row_t tw_native_row = {.name    = "mpi",
-                                          .number  = TW_ALGORITHM_MPI,
-                                          .serves  = tw_native_serves,
-                                          .needs   = "counts that fit an int",
+const tw_algorithm_row_t tw_native_row = {.name   = "mpi",
+                                          .number = TW_ALGORITHM_MPI,
+                                          .serves = tw_native_serves,
+                                          .needs =
+                                              "counts that fit an int, and in reductions elements "
+                                              "that MPI adds: no 16-bit ones",
                                           .at_once = tw_native_at_once,
                                           .shape   = tw_native_shape};

@@ -16,7 +16,10 @@
  * cannot count the elements. */
 extern const tw_algorithm_row_t tw_native_row;
 
-/* Can MPI count the elements? Equal on all ranks. */
+/* Does MPI do this operation on such elements as we do? It has no sums of a type of their own. */
+bool tw_native_serves_type(tw_operation_t operation, tw_dtype_t dtype);
+
+/* Can MPI count the elements, and add them? Equal on all ranks. */
 bool tw_native_fits(const tw_collective_call_t *call);
 
 /* May blocking calls use MPI's blocking collectives? Equal on all ranks. */
