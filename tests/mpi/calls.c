@@ -79,8 +79,8 @@ void t_shape_random(t_shape_t *shape, uint64_t *random, int size, size_t max)
     size_t specs = 0, block;
 
     memset(shape, 0, sizeof(*shape));
-    shape->dtype            = t_below(random, 6) == 0 ? TW_F64 : TW_F32;
-    const char *const *list = shape->dtype == TW_F64 ? t_specs_f64 : t_specs_f32;
+    shape->dtype = t_below(random, 3) == 0 ? (tw_dtype_t)(1 + t_below(random, 3)) : TW_F32;
+    const char *const *list = t_specs(shape->dtype);
     while (list[specs] != NULL) {
         specs++;
     }
@@ -189,14 +189,22 @@ static void edges(tw_comm_t *comm, t_shape_t *shape)
     }
 }
 
+int t_shape_in_nodes(const t_shape_t *shape)
+{
+    return !t_is_half(shape->dtype) || shape->kind < T_ALLREDUCE ||
+           strcmp(shape->spec, t_spec_as_is(shape->dtype)) != 0;
+}
+
 void t_jobs_edges(tw_comm_t *comm, t_shape_t shape)
 {
-    for (shape.dtype = TW_F32; shape.dtype <= TW_F64; shape.dtype++) {
-        const char *const *specs = shape.dtype == TW_F32 ? t_specs_f32 : t_specs_f64;
+    for (shape.dtype = TW_F32; shape.dtype <= TW_F16; shape.dtype++) {
+        const char *const *specs = t_specs(shape.dtype);
 
         for (; *specs != NULL; specs++) {
             shape.spec = *specs;
-            edges(comm, &shape);
+            if (shape.algorithm != TW_ALGORITHM_HIERARCHICAL || t_shape_in_nodes(&shape)) {
+                edges(comm, &shape);
+            }
         }
     }
 }

@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/half.h"
 #include "tests/mpi/harness.h"
 
 #define T_GUARD  64u /* bytes on either side of a buffer */
-#define T_CODECS 64u
+#define T_CODECS 128u
 
 const char *const t_specs_f32[] = {"",
                                    "fp32",
@@ -36,6 +37,50 @@ const char *const t_specs_f32[] = {"",
 const char *const t_specs_f64[] = {"bitpack:1",       "bitpack:2", "bitpack:5",
                                    "bitpack:5,round", "bitpack:8", NULL};
 
+/* Of 16-bit elements: what makes them shorter, and last what leaves them as they are. */
+static const char *const specs_bf16[] = {
+    "tree8:block=64,split=0.55", "int8:block=192", "static8:offset=10", "onebit", "bf16", NULL};
+static const char *const specs_f16[] = {"tree8", "bitpack:1", "onebit:block=64", "fp16", NULL};
+
+const char *const *t_specs(tw_dtype_t dtype)
+{
+    return dtype == TW_F64    ? t_specs_f64
+           : dtype == TW_BF16 ? specs_bf16
+           : dtype == TW_F16  ? specs_f16
+                              : t_specs_f32;
+}
+
+const char *t_spec_as_is(tw_dtype_t dtype)
+{
+    static const char *const specs[] = {"fp32", "bitpack:8", "bf16", "fp16"};
+
+    return specs[dtype];
+}
+
+int t_is_half(tw_dtype_t dtype)
+{
+    return dtype == TW_BF16 || dtype == TW_F16;
+}
+
+double t_value(tw_dtype_t dtype, const void *data, size_t i)
+{
+    const char *at = (const char *)data + i * tw_dtype_size(dtype);
+    double      d;
+    float       f;
+    uint16_t    h;
+
+    if (dtype == TW_F64) {
+        memcpy(&d, at, sizeof(d));
+        return d;
+    }
+    if (t_is_half(dtype)) {
+        memcpy(&h, at, sizeof(h));
+        return t_half_value(dtype, h);
+    }
+    memcpy(&f, at, sizeof(f));
+    return (double)f;
+}
+
 /* ---- random numbers ------------------------------------------------------------------------- */
 
 static double value_at(uint64_t seed, size_t i)
@@ -54,6 +99,9 @@ void t_fill(tw_dtype_t dtype, uint64_t seed, size_t first, size_t n, void *out)
     for (size_t i = 0; i < n; i++) {
         if (dtype == TW_F64) {
             ((double *)out)[i] = value_at(seed, first + i);
+        } else if (t_is_half(dtype)) {
+            ((uint16_t *)out)[i] =
+                t_half_bits(dtype, t_half_round(dtype, value_at(seed, first + i)));
         } else {
             ((float *)out)[i] = (float)value_at(seed, first + i);
         }

@@ -94,7 +94,11 @@ static void every_count(const char *spec, tw_dtype_t dtype)
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         pair_t pair;
 
-        t_note("%s%s, count %zu", spec, dtype == TW_F64 ? " (F64)" : "", counts[i]);
+        t_note("%s%s, count %zu", spec,
+               dtype == TW_F64    ? " (F64)"
+               : t_is_half(dtype) ? " (16 bits)"
+                                  : "",
+               counts[i]);
         pair_open(&pair, spec, dtype, counts[i], 0);
         pair_fill(&pair, i);
         pair_run(&pair, (tw_reduction_t)(i % TW_REDUCTION_ROWS), (int)(i % 2));
@@ -104,11 +108,10 @@ static void every_count(const char *spec, tw_dtype_t dtype)
 
 static void allreduce_has_the_bits_of_two_pass(void)
 {
-    for (size_t i = 0; t_specs_f32[i] != NULL; i++) {
-        every_count(t_specs_f32[i], TW_F32);
-    }
-    for (size_t i = 0; t_specs_f64[i] != NULL; i++) {
-        every_count(t_specs_f64[i], TW_F64);
+    for (tw_dtype_t dtype = TW_F32; dtype <= TW_F16; dtype++) {
+        for (const char *const *spec = t_specs(dtype); *spec != NULL; spec++) {
+            every_count(*spec, dtype);
+        }
     }
 }
 

@@ -36,19 +36,6 @@ uint64_t t_over_all(uint64_t mine)
 
 /* ---- comparing ------------------------------------------------------------------------------ */
 
-static double element(tw_dtype_t dtype, const void *data, size_t i)
-{
-    double d;
-    float  f;
-
-    if (dtype == TW_F64) {
-        memcpy(&d, (const char *)data + i * sizeof(d), sizeof(d));
-        return d;
-    }
-    memcpy(&f, (const char *)data + i * sizeof(f), sizeof(f));
-    return (double)f;
-}
-
 static void compare(const char *file, int line, tw_dtype_t dtype, const void *got, const void *want,
                     size_t n, int any_nan)
 {
@@ -59,7 +46,7 @@ static void compare(const char *file, int line, tw_dtype_t dtype, const void *go
         return;
     }
     for (size_t i = n; i-- > 0;) {
-        const double g = element(dtype, got, i), w = element(dtype, want, i);
+        const double g = t_value(dtype, got, i), w = t_value(dtype, want, i);
 
         if (memcmp((const char *)got + i * bytes, (const char *)want + i * bytes, bytes) != 0 &&
             !(any_nan && g != g && w != w)) {
@@ -69,8 +56,8 @@ static void compare(const char *file, int line, tw_dtype_t dtype, const void *go
     }
     if (different != 0) {
         t_fail(file, line, "%zu of %zu elements differ, first [%zu]: %a (%.9g), not %a (%.9g)",
-               different, n, first, element(dtype, got, first), element(dtype, got, first),
-               element(dtype, want, first), element(dtype, want, first));
+               different, n, first, t_value(dtype, got, first), t_value(dtype, got, first),
+               t_value(dtype, want, first), t_value(dtype, want, first));
     }
 }
 

@@ -76,9 +76,16 @@ size_t t_block(const char *spec, tw_dtype_t dtype);
 /* What an allreduce of this many elements takes. Static. */
 const char *t_algorithm(tw_comm_t *comm, const tw_how_t *how, size_t count);
 
-/* Every codec there is, defaults and options, for float32 (and for double); NULL ends the list. */
+/* Every codec there is, defaults and options, for an element type; NULL ends the list. */
 extern const char *const t_specs_f32[];
 extern const char *const t_specs_f64[];
+const char *const       *t_specs(tw_dtype_t dtype);
+/* The codec that leaves an element as it is. */
+const char *t_spec_as_is(tw_dtype_t dtype);
+
+/* Are there 2 bytes of an element, whose sums are float32? And its value, as a double. */
+int    t_is_half(tw_dtype_t dtype);
+double t_value(tw_dtype_t dtype, const void *data, size_t i);
 
 /* Lines of a log; t_log_take goes to tw_context_set_log(ctx, t_log_take, &log). */
 typedef struct t_log {

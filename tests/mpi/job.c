@@ -221,15 +221,18 @@ static void want_moved(t_job_t *job, uint64_t round)
 
 static void want_reduced(t_job_t *job, uint64_t round)
 {
-    const t_shape_t    *s   = &job->shape;
-    const t_model_sum_t sum = {job->how.codec, s->dtype, job->size, s->reduction, job->model_fb};
+    const t_shape_t    *s       = &job->shape;
+    const tw_dtype_t    dtype   = t_is_half(s->dtype) ? TW_F32 : s->dtype;
+    const size_t        element = tw_dtype_size(dtype);
+    const t_model_sum_t sum     = {t_model_codec(job->how.codec), dtype, job->size, s->reduction,
+                                   job->model_fb};
     const int           scatter = s->kind >= T_REDUCE_SCATTER;
     const size_t        total   = scatter ? piece_begin(s, 0, job->size) : s->count;
-    void               *in[T_RANKS_MAX], *out = t_malloc(total * job->element);
+    void               *in[T_RANKS_MAX], *out = t_malloc(total * element);
     size_t              begin = 0, n = total;
 
     for (int r = 0; r < job->size; r++) {
-        in[r] = input(job, round, r, 0, total);
+        in[r] = t_model_widened(s->dtype, input(job, round, r, 0, total), total);
     }
     if (!scatter && job->hierarchical) {
         t_model_hierarchical(&sum, (const void *const *)in, total, s->node_ranks, out);
@@ -241,16 +244,17 @@ static void want_reduced(t_job_t *job, uint64_t round)
 
         if (job->hierarchical) {
             t_model_scatter_hierarchical(&sum, (const void *const *)in, r, at, count, s->node_ranks,
-                                         (char *)out + at * job->element);
+                                         (char *)out + at * element);
         } else {
             t_model_reduce_scatter(&sum, (const void *const *)in, at, count,
-                                   (char *)out + at * job->element);
+                                   (char *)out + at * element);
         }
     }
     if (scatter) {
         begin = piece_begin(s, 0, job->rank);
         n     = job->recv_n[0];
     }
+    out = t_model_rounded(s->dtype, out, total);
     if (job->want != NULL && (s->kind != T_REDUCE || job->rank == s->root)) {
         memcpy(job->want, (char *)out + begin * job->element, n * job->element);
     }
@@ -317,11 +321,12 @@ void t_job_agree(tw_comm_t *comm, const t_shape_t *shape)
 
 void t_shape_note(const t_shape_t *s)
 {
+    static const char *const types[] = {"", " (F64)", " (BF16)", " (F16)"};
+
     t_note("%s %s%s, count %zu, counts %zu %zu, gap %zu, root %d, %s, algorithm %d, %s%s, "
            "misaligned by %zu, seed %016llx",
-           t_op_names[s->kind], s->spec != NULL ? s->spec : "", s->dtype == TW_F64 ? " (F64)" : "",
-           s->count, s->counts[0][0], s->counts[0][1], s->gap, s->root,
-           tw_reduction_name((int)s->reduction), (int)s->algorithm,
-           s->in_place ? "in place" : "two buffers", s->flags != 0 ? ", same" : "", s->misalign,
-           (unsigned long long)s->seed);
+           t_op_names[s->kind], s->spec != NULL ? s->spec : "", types[s->dtype], s->count,
+           s->counts[0][0], s->counts[0][1], s->gap, s->root, tw_reduction_name((int)s->reduction),
+           (int)s->algorithm, s->in_place ? "in place" : "two buffers",
+           s->flags != 0 ? ", same" : "", s->misalign, (unsigned long long)s->seed);
 }

@@ -11,6 +11,13 @@
 #include "runtime/base/reduction.h"
 #include "tests/mpi/harness.h"
 
+/* Of 16-bit floats everything is computed in float32: the codec of the same spec there, NULL for
+ * elements as they are (and any other codec itself); x in float32, for which x is freed (of other
+ * types x itself); and the result, each element rounded once (likewise). */
+const tw_codec_t *t_model_codec(const tw_codec_t *codec);
+void             *t_model_widened(tw_dtype_t dtype, void *x, size_t n);
+void             *t_model_rounded(tw_dtype_t dtype, void *x, size_t n);
+
 /* decode(encode(x)); codec NULL is fp32. */
 void t_model_round_trip(const tw_codec_t *codec, tw_dtype_t dtype, const void *x, size_t n,
                         void *out);

@@ -48,11 +48,14 @@ static void each_codec(t_op_t kind)
         shape.count    = 1237;
         t_job_once(t_world, &shape);
     }
-    shape.dtype = TW_F64;
-    for (size_t i = 0; t_specs_f64[i] != NULL; i++) {
-        shape.spec     = t_specs_f64[i];
-        shape.in_place = (int)(i % 2);
-        each_count(&shape);
+    for (shape.dtype = TW_F64; shape.dtype <= TW_F16; shape.dtype++) {
+        const char *const *specs = t_specs(shape.dtype);
+
+        for (size_t i = 0; specs[i] != NULL; i++) {
+            shape.spec     = specs[i];
+            shape.in_place = (int)(i % 2);
+            each_count(&shape);
+        }
     }
 }
 

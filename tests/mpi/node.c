@@ -36,9 +36,9 @@ static void every_kind(tw_comm_t *comm)
                                .reduction = (tw_reduction_t)(i / 2 % TW_REDUCTION_ROWS),
                                .seed      = t_seed + i};
 
-            if (i % 5 == 4) { /* doubles as they are */
-                shape.dtype = TW_F64;
-                shape.spec  = "bitpack:8";
+            if (i % 7 >= 4) { /* other types as they are */
+                shape.dtype = (tw_dtype_t)(i % 7 - 3);
+                shape.spec  = t_spec_as_is(shape.dtype);
             }
             if ((i + i / SPECS + (size_t)k) % step != 0) {
                 continue;
@@ -123,7 +123,8 @@ static void forms_may_be_mixed(void)
             t_shape_t shape;
 
             t_shape_random(&shape, &random, t_size, i == 0 ? 20 : i == 1 ? 2500 : 30000);
-            shape.spec      = shape.dtype == TW_F64 ? "bitpack:8" : specs_f32[turn % (int)SPECS];
+            shape.spec =
+                shape.dtype != TW_F32 ? t_spec_as_is(shape.dtype) : specs_f32[turn % (int)SPECS];
             shape.algorithm = TW_ALGORITHM_AUTO;
             t_shape_note(&shape);
             t_job_open(&jobs[i], t_world, &shape, NULL, NULL);
