@@ -139,9 +139,9 @@ static tw_context_t *create_context(const job_t *job)
     return ctx;
 }
 
-/* A codec for one type of elements at least. Of a spec that is wrong for several types the last
- * one's reason is told: bitpack:9 is beyond the 8 bytes of a double, not only beyond a float's
- * 4. */
+/* A codec for one type of elements at least, of float and double: no other has more. Of a spec that
+ * is wrong for several types the last one's reason is told: bitpack:9 is beyond the 8 bytes of a
+ * double, not only beyond a float's 4. */
 static int check_codec(run_t *run, tw_context_t *ctx)
 {
     const char *spec  = run_setting("THINWIRE_CODEC");
@@ -149,9 +149,12 @@ static int check_codec(run_t *run, tw_context_t *ctx)
     char        why[640];
 
     for (size_t t = 0; t < TW_DTYPE_ROWS && spec[0] != '\0'; t++) {
-        const tw_status_t status =
-            tw_codec_create(ctx, spec, tw_dtypes[t], &codec, why, sizeof(why));
+        tw_status_t status;
 
+        if (tw_dtype_row(tw_dtypes[t])->sum != tw_dtypes[t]) {
+            continue;
+        }
+        status = tw_codec_create(ctx, spec, tw_dtypes[t], &codec, why, sizeof(why));
         tw_codec_destroy(codec);
         if (status == TW_OK) {
             return 0;

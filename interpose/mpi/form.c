@@ -131,17 +131,24 @@ void tw_form_decode_sum(tw_call_t *call, const tw_choice_t *choice, const tw_typ
     tw_landing_t   landing = tw_landing_make(call, choice, type, buffer, items);
 
     const tw_reduction_row_t *reduction = tw_reduction_row((int)call->reduction);
-    const size_t              tile      = tw_codec_tile(choice->codec, reduction);
-    void *const               tiled     = ranks > 1 && tile > 0
-                                              ? tw_buffer_get(call->comm->handle, tile * tw_dtype_size(choice->dtype))
-                                              : NULL;
+    const tw_codec_t         *codec     = ranks > 1 ? choice->codec->wide : choice->codec;
+    const size_t              tile      = ranks > 1 ? tw_codec_tile(codec, reduction) : 0;
+    void *const tiled = tile > 0 ? tw_buffer_get(call->comm->handle, tile * codec->element) : NULL;
+    void *const wide  = codec != choice->codec
+                            ? tw_buffer_get(call->comm->handle, n * codec->element)
+                            : NULL; /* sums of 16-bit values */
+    void *const sum   = wide != NULL ? wide : landing.values;
 
-    tw_codec_decode(choice->codec, &tw_state.exec, codes, n, landing.values);
+    tw_codec_decode(codec, &tw_state.exec, codes, n, sum);
     for (int r = 1; r < ranks; r++) {
-        tw_codec_decode_combine(choice->codec, &tw_state.exec, reduction,
-                                (const char *)codes + (size_t)r * stride, n, tiled, landing.values);
+        tw_codec_decode_combine(codec, &tw_state.exec, reduction,
+                                (const char *)codes + (size_t)r * stride, n, tiled, sum);
+    }
+    if (wide != NULL) {
+        tw_codec_encode(choice->codec->plain, &tw_state.exec, wide, n, landing.values);
     }
     tw_buffer_put(tiled);
+    tw_buffer_put(wide);
     tw_landing_leave(call, &landing, type, buffer, items);
     call->decode_ns += tw_clock_ns() - start;
 }
