@@ -5,10 +5,11 @@ elements(x) is a tuple, because it is made for every call:
 
     address, count, dtype, shape, device, anchor
 
-dtype is _c.F32 or _c.F64, device None for host memory, else a Place; as long as the anchor lives, the memory stays
-where it is, even of a bytearray that somebody wants to grow.
+dtype is _c.F32, F64, BF16 or F16, device None for host memory, else a Place; as long as the anchor lives, the memory
+stays where it is, even of a bytearray that somebody wants to grow.
 """
 import ctypes
+import importlib
 import operator
 import sys
 from ctypes import POINTER, Structure, c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
@@ -31,10 +32,15 @@ Elements = Tuple[int, int, int, Tuple[int, ...], Optional[Place], Any]
 
 FLOAT32 = numpy.dtype("float32")
 FLOAT64 = numpy.dtype("float64")
-UINT8 = numpy.dtype("uint8")
-DTYPES: Tuple[Any, Any] = (FLOAT32, FLOAT64)  # by _c.F32, _c.F64
-ITEM = (4, 8)
-ACCEPTED = "accepted: contiguous arrays of float32 or float64 with the buffer protocol or DLPack"
+UINT8, UINT16 = numpy.dtype("uint8"), numpy.dtype("uint16")
+DTYPES = ("float32", "float64", "bfloat16", "float16")  # by _c.F32, ...
+ITEM = (4, 8, 2, 2)
+LOSSLESS = ("fp32", "bitpack:8", "bf16", "fp16")  # the codec that leaves elements as they are
+RESIDUALS = (_c.F32, _c.F64, _c.F32, _c.F32)  # of what dtype they are
+ACCEPTED = "accepted: contiguous arrays of %s or %s with the buffer protocol or DLPack" % (
+    ", ".join(DTYPES[:-1]),
+    DTYPES[-1],
+)
 _OCTETS = -1  # where elements are asked for: codes; no tw_dtype_t
 
 MOST = 2 ** (8 * ctypes.sizeof(ctypes.c_size_t)) - 1  # what a size_t holds; ctypes cuts off the rest
@@ -43,7 +49,7 @@ _ORDER = "<" if sys.byteorder == "little" else ">"
 _FORMATS = {
     mark + letter: dtype
     for mark in ("", "@", "=", _ORDER)
-    for letter, dtype in (("f", _c.F32), ("d", _c.F64), ("B", _OCTETS), ("b", _OCTETS), ("c", _OCTETS))
+    for letter, dtype in (("f", _c.F32), ("d", _c.F64), ("e", _c.F16), ("B", _OCTETS), ("b", _OCTETS), ("c", _OCTETS))
 }
 _ndarray = numpy.ndarray
 _addressof = ctypes.addressof
@@ -59,12 +65,23 @@ _anchor: Any = _Anchor.from_buffer
 
 
 def dtype_number(dtype: Any) -> int:
-    """_c.F32 or _c.F64 of "float32", numpy.float32, torch.float32, ..."""
+    """_c.F32, ... of "float32", numpy.float32, torch.float32, ..."""
     name = dtype.__name__ if isinstance(dtype, type) else str(dtype).rpartition(".")[2]
-    for number, known in enumerate(DTYPES):
-        if known.name == name:
-            return number
-    raise InvalidTypeError("dtype %s; accepted: float32, float64" % name)
+    if name in DTYPES:
+        return DTYPES.index(name)
+    raise InvalidTypeError("dtype %s; accepted: %s" % (name, ", ".join(DTYPES)))
+
+
+def numpy_dtype(number: int) -> Any:
+    """NumPy's dtype of elements; it has bfloat16 from the package ml_dtypes."""
+    if number == _OCTETS:
+        return UINT8
+    if number == _c.BF16:
+        try:
+            return numpy.dtype(importlib.import_module("ml_dtypes").bfloat16)
+        except ImportError:
+            raise InvalidTypeError("NumPy has no bfloat16 without the package ml_dtypes: pass out=") from None
+    return numpy.dtype(DTYPES[number])
 
 
 # ---- numbers -------------------------------------------------------------------------------------
@@ -133,17 +150,23 @@ def _checked(found: Elements, name: str) -> Elements:
 
 
 def _any(x: Any, name: str, write: bool) -> Elements:
+    if isinstance(x, _ndarray) and x.dtype.name == "bfloat16":  # which the buffer protocol has no letter for
+        return _viewed(memoryview(x.view(UINT16)), _c.BF16, name, write)
     try:
         view = memoryview(x)
     except TypeError:
         return _dlpack(x, name, write)
-    except (ValueError, BufferError) as error:  # what has no format: numpy's float16 has, its datetime64 has not
+    except (ValueError, BufferError) as error:  # what has no format, such as NumPy's datetime64
         raise InvalidTypeError("%s: %s; %s" % (name, error, ACCEPTED)) from None
     number = _FORMATS.get(view.format)
     if number is None:
         raise InvalidTypeError(
             "%s has elements of %s; %s" % (name, getattr(x, "dtype", "format '%s'" % view.format), ACCEPTED)
         )
+    return _viewed(view, number, name, write)
+
+
+def _viewed(view: memoryview, number: int, name: str, write: bool) -> Elements:
     if not view.c_contiguous:
         raise InvalidArgumentError("%s is not contiguous (in C order); numpy.ascontiguousarray() gives a copy" % name)
     if write and view.readonly:
@@ -160,7 +183,7 @@ def _any(x: Any, name: str, write: bool) -> Elements:
 
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
 _DEFAULT_STREAM = 1  # what DLPack calls the legacy default stream
-_DLPACK_TYPES = {(2, 32): _c.F32, (2, 64): _c.F64, (0, 8): _OCTETS, (1, 8): _OCTETS}
+_DLPACK_TYPES = {(2, 32): _c.F32, (2, 64): _c.F64, (2, 16): _c.F16, (4, 16): _c.BF16, (0, 8): _OCTETS, (1, 8): _OCTETS}
 
 
 class _Tensor(Structure):  # DLTensor
@@ -273,19 +296,19 @@ def new(x: Any, shape: Any, number: int, device: Optional[Place]) -> Any:
 
 
 def _new(x: Any, shape: Any, number: int, device: Optional[Place]) -> Any:
-    dtype = UINT8 if number == _OCTETS else DTYPES[number]
+    name = "uint8" if number == _OCTETS else DTYPES[number]
     if type(x) is _ndarray or not hasattr(x, "__dlpack__") or isinstance(x, _ndarray):
-        return numpy.empty(shape, dtype)
+        return numpy.empty(shape, numpy_dtype(number))
     if hasattr(x, "new_empty"):  # PyTorch
-        return x.new_empty(shape, dtype=getattr(sys.modules["torch"], dtype.name))
+        return x.new_empty(shape, dtype=getattr(sys.modules["torch"], name))
     if hasattr(x, "__array_namespace__"):
         space = x.__array_namespace__()
-        return space.empty(shape, dtype=getattr(space, dtype.name), device=x.device)
+        return space.empty(shape, dtype=getattr(space, name), device=x.device)
     if device is not None:
         raise InvalidArgumentError(
             "no new array can be made in %s from a %s: pass out=" % (_memory(device), type(x).__name__)
         )
-    return numpy.empty(shape, dtype)
+    return numpy.empty(shape, numpy_dtype(number))
 
 
 def new_octets(x: Any, count: int, device: Optional[Place]) -> Any:

@@ -43,7 +43,7 @@ class Status(enum.IntEnum):
 
 
 LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG, LOG_TRACE = range(5)
-F32, F64 = 0, 1
+F32, F64, BF16, F16 = range(4)
 MEMORY_HOST, MEMORY_CUDA = 0, 1
 ALGORITHM_AUTO = 0
 BCAST_SAME = 1

@@ -12,7 +12,7 @@ import numpy
 
 from thinwire import _c
 from thinwire._bits import moved
-from thinwire._buffers import DTYPES, ITEM, MOST, Elements, Place, elements, integer, new, same_memory, shown
+from thinwire._buffers import DTYPES, ITEM, MOST, RESIDUALS, Elements, Place, elements, integer, new, same_memory, shown
 from thinwire._library import IN_PLACE, lib
 from thinwire.codec import find
 from thinwire.errors import InvalidArgumentError, InvalidTypeError
@@ -48,7 +48,7 @@ def _how(
         raise InvalidArgumentError(
             "algorithm %r is unknown; accepted: %s" % (algorithm, ", ".join(name for name in _algorithms() if name))
         )
-    if feedback is not None and feedback._number != number:
+    if feedback is not None and feedback._number != RESIDUALS[number]:
         raise InvalidTypeError("x holds %s, feedback '%s' is of %s" % (DTYPES[number], feedback.name, feedback.dtype))
     run = None if device is None else _c.Exec(_c.MEMORY_CUDA, device.stream, 0)
     how = _c.How(

@@ -4,7 +4,19 @@ import ctypes
 from typing import Any, Dict, NamedTuple, Optional, Tuple, Union
 
 from thinwire import _c
-from thinwire._buffers import DTYPES, Place, dtype_number, elements, new, new_octets, octets, same_memory, size_of
+from thinwire._buffers import (
+    DTYPES,
+    LOSSLESS,
+    RESIDUALS,
+    Place,
+    dtype_number,
+    elements,
+    new,
+    new_octets,
+    octets,
+    same_memory,
+    size_of,
+)
 from thinwire._context import context, error
 from thinwire._library import lib
 from thinwire.errors import BY_STATUS, Error, InvalidArgumentError, InvalidTypeError
@@ -20,7 +32,7 @@ class Traits(NamedTuple):
     name: str  # what the spec begins with: "tree8"
     isa: str  # instruction set of the kernels in use: "scalar", "avx2", ...
     id: int
-    dtype: str  # "float32" or "float64"
+    dtype: str  # "float32", "float64", "bfloat16" or "float16"
     block: int  # values per block; 1 where there are no blocks
     bytes: float  # bytes per value of a long array
     lossless: bool
@@ -34,7 +46,8 @@ class Codec:
     """A codec, by its spec: "tree8", "bitpack:2", "onebit:block=4096"; see thinwire(7).
 
     spec   the short form, as on command lines; `codec.spec` has all options written out.
-    dtype  "float32", or "float64", for which only bitpack:1 to bitpack:8 exist.
+    dtype  "float32"; "float64", for which only bitpack:1 to bitpack:8 exist; "bfloat16" or "float16", for which bf16 or
+           fp16 (as they are) and codecs of less than 2 bytes per value exist.
 
     Raises SpecError, whose text names the bad part and what is accepted. Safe from any thread. Codecs are kept by
     their spec until the program ends, so making the same one again costs nothing.
@@ -50,7 +63,7 @@ class Codec:
         self._pointer: int = pointer
         self._number: int = number
         self._sizes: Tuple[int, int] = (0, 0)
-        self.dtype: str = DTYPES[number].name
+        self.dtype: str = DTYPES[number]
         self.spec: str = lib.tw_codec_spec(pointer).decode()
 
     def __reduce__(self) -> Tuple[Any, ...]:  # another process has another library's codec
@@ -102,8 +115,8 @@ class Codec:
 
         x         contiguous elements of the codec's dtype, any shape.
         out       size(x.size) bytes, not shared with x; returned.
-        residual  as many elements as x, zeros at first: what earlier encodings lost is added to x, and what this
-                  one loses is left there (error feedback).
+        residual  as many elements as x, of its dtype or, for 16-bit ones, float32; zeros at first: what earlier
+                  encodings lost is added to x, and what this one loses is left there (error feedback).
         On device memory the work is put on the array's stream and not waited for.
         """
         source, n, number, _, device, anchor = elements(x, "x")
@@ -121,8 +134,10 @@ class Codec:
             status = _encode(self._pointer, None if device is None else _exec(device), source, n, codes)
         else:
             left, m, other, _, place, held = elements(residual, "residual", True)
-            if other != number or m != n:
-                raise InvalidArgumentError("residual must have the dtype of x and as many elements (%d)" % n)
+            if other != RESIDUALS[number] or m != n:
+                raise InvalidArgumentError(
+                    "residual must be of %s and have as many elements as x (%d)" % (DTYPES[RESIDUALS[number]], n)
+                )
             same_memory(device, place, "x", "residual")
             status = lib.tw_codec_encode_feedback(self._pointer, _exec(device), source, n, left, codes)
         if status:
@@ -170,12 +185,12 @@ def _create(spec: str, number: int) -> int:
 def find(codec: Union[str, Codec, None], number: int) -> Optional[int]:
     """The tw_codec_t for elements of a dtype; of nothing: one that loses nothing."""
     if codec is None:
-        return None if number == _c.F32 else Codec("bitpack:8", "float64")._pointer
+        return None if number == _c.F32 else Codec(LOSSLESS[number], DTYPES[number])._pointer
     if isinstance(codec, Codec):
         if codec._number != number:
             raise _other_dtype("x", number, codec)
         return codec._pointer
-    return Codec(codec, DTYPES[number].name)._pointer
+    return Codec(codec, DTYPES[number])._pointer
 
 
 def _other_dtype(name: str, number: int, codec: Codec) -> Error:

@@ -7,7 +7,7 @@ from typing import Any, Dict, Optional
 import numpy
 
 from thinwire import _c
-from thinwire._buffers import DTYPES, ITEM, dtype_number, size_of
+from thinwire._buffers import DTYPES, ITEM, RESIDUALS, dtype_number, size_of
 from thinwire._library import lib
 from thinwire.errors import FormatError, InvalidArgumentError, InvalidTypeError
 
@@ -50,7 +50,7 @@ class Feedback:
 
     def __init__(self, comm: Any, name: str, count: int, dtype: Any = "float32") -> None:
         self._pointer: Optional[int] = None
-        number = dtype_number(dtype)
+        number = RESIDUALS[dtype_number(dtype)]
         if not isinstance(name, str):
             raise InvalidTypeError("a feedback is named by a str, not by a %s" % type(name).__name__)
         count = size_of(count, "count")
@@ -63,7 +63,7 @@ class Feedback:
             raise comm._error(status, "feedback '%s'" % name)
         self.name: str = name
         self.count: int = count
-        self.dtype: str = DTYPES[number].name
+        self.dtype: str = DTYPES[number]
         self._comm = comm
         self._pointer = pointer.value
         self._number: int = number

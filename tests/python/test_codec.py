@@ -20,7 +20,7 @@ class Codecs(unittest.TestCase):
         self.assertEqual(repr(Codec("bf16")), "thinwire.Codec('bf16', 'float32')")
         for dtype in ("float64", np.float64, np.dtype("float64"), float):
             if dtype is float:
-                with self.assertRaisesRegex(InvalidTypeError, "accepted: float32, float64"):
+                with self.assertRaisesRegex(InvalidTypeError, "accepted: float32, float64, bfloat16, float16"):
                     Codec("bitpack:5", dtype)
             else:
                 self.assertEqual(Codec("bitpack:5", dtype).dtype, "float64")

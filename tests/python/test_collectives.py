@@ -10,6 +10,13 @@ from common import COUNTS, LOSSLESS, LOSSY, MPI, call, each, main, numbers, rank
 import thinwire
 
 EPSILON = {"float32": 2.0**-23, "float64": 2.0**-52}
+HALVES = [np.float16]
+try:
+    from ml_dtypes import bfloat16
+
+    HALVES.append(bfloat16)
+except ImportError:
+    pass
 
 
 def serial_sum(parts):
@@ -42,6 +49,25 @@ class Collectives(unittest.TestCase):
 
     def of_all(self, shape, dtype):
         return [numbers(shape, dtype, of=r) for r in range(size)]
+
+    def test_halves(self):
+        """As they are, and through a codec: what float32 gives, rounded once."""
+        for dtype in HALVES:
+            for codec, count, form in each(dtype, {dtype: (None, "tree8")}):
+                x = numbers(count, dtype)
+                wide = self.comm.allgather(x.astype(np.float32), codec)
+                got = call(self.comm, form, "allgather", x, codec)
+                self.same(got, wide.astype(dtype), codec, count, form)
+                got = call(self.comm, form, "allreduce", x, codec, op="average", algorithm="two_pass")
+                if codec is None:
+                    want = serial_sum([y.astype(np.float32) for y in self.of_all(count, dtype)]) / np.float32(size)
+                else:
+                    want = self.comm.allreduce(x.astype(np.float32), codec, op="average", algorithm="two_pass")
+                self.same(got, want.astype(dtype), codec, count, form)
+            x = numbers(4000, dtype)
+            self.assertIs(self.comm.allreduce(x, "onebit", out=x, feedback=self.comm.feedback("h", 4000, dtype)), x)
+            with self.assertRaisesRegex(thinwire.UnsupportedError, "makes no %s shorter" % np.dtype(dtype).name):
+                self.comm.allreduce(x, "bitpack:2")
 
     def test_ranks(self):
         self.assertEqual((self.comm.rank, self.comm.size), (rank, size))

@@ -133,7 +133,7 @@ class Feedbacks(unittest.TestCase):
             with self.assertRaisesRegex(InvalidArgumentError, "1 to 63 printable characters"):
                 self.comm.feedback(name, 5)
         with self.assertRaises(InvalidTypeError):
-            self.comm.feedback("x", 5, "float16")
+            self.comm.feedback("x", 5, "int16")
         feedback.free()
         with self.assertRaisesRegex(InvalidArgumentError, "was freed"):
             self.comm.allreduce(x, "onebit", feedback=feedback)
