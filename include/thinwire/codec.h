@@ -182,7 +182,7 @@ tw_status_t tw_codec_encode_feedback(const tw_codec_t *codec, const tw_exec_t *e
  * @param [in]  src      n float32, any alignment; may be NULL if n is 0.
  * @param [out] largest  0 if n is 0; NaN if a value is NaN, else Inf if a value is infinite. Set
  *                       only on TW_OK.
- * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_UNSUPPORTED (memory; a codec not of TW_F32).
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_UNSUPPORTED (memory; other types).
  * Threads as in tw_codec_encode(). */
 tw_status_t tw_codec_absmax(const tw_codec_t *codec, const tw_exec_t *exec, const void *src,
                             size_t n, float *largest);

@@ -13,10 +13,9 @@
 
 #include <thinwire/codec.h>
 
-/* ROW(TW_F32, its row tw_dtype_f32, a type of MPI that moves it, MPI's types of such elements; those
- * of Fortran only where their size is the same, which the MPI library was built for).
- * Fortran's are of the first type of their size. TW_MPI_ is what not every library has
- * (interpose/mpi/late.h). */
+/* ROW(TW_F32, its row tw_dtype_f32, a type of MPI that moves it, MPI's types of such elements):
+ * those of Fortran have the size that the MPI library was built for, and are of the first type of
+ * it; TW_MPI_ is what not every library has (interpose/mpi/late.h). */
 #define TW_DTYPES(ROW)                                                                             \
     ROW(TW_F32, f32, MPI_FLOAT, MPI_FLOAT, MPI_REAL, MPI_REAL4)                                    \
     ROW(TW_F64, f64, MPI_DOUBLE, MPI_DOUBLE, MPI_DOUBLE_PRECISION, MPI_REAL8)                      \
