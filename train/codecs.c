@@ -210,6 +210,12 @@ int tw_codecs_storage(tw_codecs_t *codecs, tw_context_t *ctx, const char *spec,
                               why[0] != '\0' ? why : "out of memory");
     }
     tw_codec_traits(codecs->storage, &traits);
+    if (traits.chooses) {
+        return tw_problem_set(problem,
+                              "--storage %s: only collectives choose a codec; accepted are codecs "
+                              "by name, such as bf16",
+                              spec);
+    }
     return !traits.feedback
                ? 0
                : tw_problem_set(problem,

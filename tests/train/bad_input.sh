@@ -146,7 +146,7 @@ papers_without_data() {
         [ ! -e "$out/s4-hybrid.md" ]
 }
 
-plan 63
+plan 65
 check "good data is good" good_data_is_good
 check "unknown option" refused 2 "unknown option '--epoch'" --epoch 3
 check "option without its value" refused 2 '--codec needs a value' --codec
@@ -213,5 +213,7 @@ check "malformed setting" malformed_setting
 check "nothing is left behind" nothing_is_left
 check "storage in one bit" refused 1 '--storage onebit: one bit is too coarse for outputs' --model lenet --storage onebit
 check "storage of no codec" refused 1 "--storage 'x': .*accepted" --model lenet --storage x
+check "storage by choice" refused 1 '--storage auto: only collectives choose' --model lenet --storage auto
+check "storage where all outputs are read by others" refused 1 '--storage: lenet has too few layers' --model lenet --storage bf16
 check "storage without layers to store" refused 1 '--storage: mlp has too few layers' --storage bf16
 check "storage of what is not kept" refused 2 '--recompute keeps no outputs' --model lenet --storage bf16 --recompute

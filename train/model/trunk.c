@@ -106,7 +106,12 @@ void tw_trunk_set_recompute(tw_trunk_t *t, int recompute)
 int tw_trunk_set_storage(tw_trunk_t *t, const tw_codec_t *codec)
 {
     t->storage = codec;
-    return codec == NULL || t->plan.segments > 1 ? 0 : -1;
+    for (size_t l = 0; codec != NULL && l < t->plan.layers; l++) {
+        if (!t->plan.kept[l] && t->plan.segment[l] < t->plan.segments - 1) {
+            return 0;
+        }
+    }
+    return codec == NULL ? 0 : -1;
 }
 
 size_t tw_trunk_features(const tw_trunk_t *t)

@@ -80,7 +80,8 @@ void tw_trunk_set_recompute(tw_trunk_t *trunk, int recompute);
 /** The same outputs, not computed again but kept in the codec's bytes from a forward pass in
  * training to the backward pass, which takes what is decoded: NULL: not. Not with recomputation.
  * The codec is of float32 and must outlive the trunk.
- * @return 0, or -1 where no output is one of these: the trunk is a single segment. */
+ * @return 0, or -1 where no output is one of these: all are of the last segment, or read by another
+ * one. */
 int tw_trunk_set_storage(tw_trunk_t *trunk, const tw_codec_t *codec);
 
 /** Number of features of an example: c * h * w of the first dense layer's input. */
