@@ -104,14 +104,13 @@ function oracle(key,    best, p, k) {
     return best
 }
 END {
-    printf "4 hosts at %s, --update %s, gradients in float32, %s; seconds to a test error of %d %% (alexnet-cifar), %d %%\n", rate, update, awp, error["alexnet-cifar"], error["vgg-cifar"]
-    printf "(vgg-cifar) and %d %% (resnet-20), of those with 32 bits; seeds: %s.\n\n", error["resnet-20"], seeds
-    print "| model, batch | 32 bits: seconds (steps) | 8 bits | 16 bits | 24 bits | AWP | AWP from 16 bits | AWP from tree8 | oracle | oracle faster by, % | AWP faster by, % | from 16 bits, % | from tree8, % | S0, AWP on x86, % |"
+    printf "4 hosts at %s, --update %s, gradients in float32, %s; seconds to a test error, of those with 32 bits; seeds: %s.\n\n", rate, update, awp, seeds
+    print "| model, batch, test error | 32 bits: seconds (steps) | 8 bits | 16 bits | 24 bits | AWP | AWP from 16 bits | AWP from tree8 | oracle | oracle faster by, % | AWP faster by, % | from 16 bits, % | from tree8, % | S0, AWP on x86, % |"
     print "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
     for (k = 1; k <= count; k++) {
         key = order[k]; best = oracle(key); split(key, name, " ")
         base = time(key, "32") == "" ? "not reached" : sprintf("%.1f (%d)", time(key, "32"), steps[key, "32"] / n[key, "32"] + 0.5)
-        printf "| %s, %s | %s | %s | %s | %s | %s | %s | %s | %s bits | %s | %s | %s | %s | %s |\n", name[1], name[2], base, cell(key, "8"), cell(key, "16"), cell(key, "24"), cell(key, "awp"), cell(key, "awp16"), cell(key, "tree8"), best, gain(key, best), gain(key, "awp"), gain(key, "awp16"), gain(key, "tree8"), paper[key]
+        printf "| %s, %s, %d %% | %s | %s | %s | %s | %s | %s | %s | %s bits | %s | %s | %s | %s | %s |\n", name[1], name[2], error[name[1]], base, cell(key, "8"), cell(key, "16"), cell(key, "24"), cell(key, "awp"), cell(key, "awp16"), cell(key, "tree8"), best, gain(key, best), gain(key, "awp"), gain(key, "awp16"), gain(key, "tree8"), paper[key]
         if (gain(key, "awp") != "-" && gain(key, "awp16") != "-" && gain(key, "tree8") != "-") {
             sum += gain(key, "awp"); sum16 += gain(key, "awp16"); sum8 += gain(key, "tree8"); means++
         }
