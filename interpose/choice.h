@@ -25,7 +25,7 @@ typedef struct tw_choice {
 /** The choice for a spec and kind, made at first use. */
 const tw_choice_t *tw_choice_get(const char *spec, tw_kind_t kind);
 
-/** Is there such a codec, for floats or at least for doubles (bitpack:5)? If not, `why` says it. */
+/** Is there such a codec, for floats or at least for doubles (int:24)? If not, `why` says it. */
 tw_status_t tw_choice_check(const char *spec, char *why, size_t size);
 
 /** The spec that an error contract goes to when this choice has broken it; "": elements as they

@@ -97,7 +97,7 @@ typedef struct tw_exec {
 /** Create a codec from its spec. Logs nothing.
  * @param [in]  ctx     supplies THINWIRE_CPU and the log; must outlive the codec.
  * @param [in]  spec    see above; lower-case letters.
- * @param [in]  dtype   TW_F32; TW_F64 (bitpack:1..8 only); TW_BF16 or TW_F16 (see there).
+ * @param [in]  dtype   TW_F32; TW_F64 (bitpack:1..8, int:B); TW_BF16 or TW_F16 (see there).
  * @param [out] codec_p set only on TW_OK; release it with tw_codec_destroy().
  * @param [out] why     if not NULL and why_size > 0: on failure one line that names the invalid
  *                      part of the spec and the accepted form; "" on success.

@@ -46,8 +46,8 @@ class Codec:
     """A codec, by its spec: "tree8", "bitpack:2", "onebit:block=4096"; see thinwire(7).
 
     spec   the short form, as on command lines; `codec.spec` has all options written out.
-    dtype  "float32"; "float64", for which only bitpack:1 to bitpack:8 exist; "bfloat16" or "float16", for which bf16 or
-           fp16 (as they are) and codecs of less than 2 bytes per value exist.
+    dtype  "float32"; "float64", for which only bitpack:1 to bitpack:8 and int:B exist; "bfloat16" or "float16", for which
+           bf16 or fp16 (as they are) and codecs of less than 2 bytes per value exist.
 
     Raises SpecError, whose text names the bad part and what is accepted. Safe from any thread. Codecs are kept by
     their spec until the program ends, so making the same one again costs nothing.

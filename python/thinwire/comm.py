@@ -54,10 +54,11 @@ class Comm:
     Making and freeing one is collective. One thread at a time may use it; several communicators may be used by
     several threads. Common to all collectives:
 
-    - x and out are contiguous arrays of float32 or float64: NumPy arrays, or anything with the buffer protocol or
-      DLPack, such as PyTorch's tensors. Results are new arrays of the kind of x, or out, which is returned too.
+    - x and out are contiguous arrays of float32, float64, float16 or bfloat16: NumPy arrays, or anything with the
+      buffer protocol or DLPack, such as PyTorch's tensors. Results are new arrays of the kind of x, or out, which is returned too.
       bcast, allgather(v) and alltoall(v) also move integers of 4 and 8 bytes of NumPy and PyTorch, without a codec.
-    - codec is a spec ("tree8"), a Codec, or None: nothing is lost. For float64 only bitpack:1 to bitpack:8 exist.
+    - codec is a spec ("tree8"), a Codec, or None: nothing is lost. For float64 only bitpack:1 to bitpack:8 and int:B
+      exist, for 16-bit elements only bf16 or fp16, which leave them as they are, and codecs of less than 2 bytes.
     - algorithm names one ("direct", "two_pass", "grid", "hierarchical", "node", "mpi"), where it can serve.
     - All ranks call the same collectives in the same order, with matching arguments. A wrong argument raises
       InvalidArgumentError, on the rank that has it and before anything is sent.
