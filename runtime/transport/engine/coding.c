@@ -236,7 +236,7 @@ void tw_op_average(tw_request_t *op, size_t n, void *sum)
     tw_op_timed(op, &op->comm->stats.decode_ns, start, status);
 }
 
-void tw_op_result(tw_request_t *op, void *sum, size_t n, void *out)
+void tw_op_sum_result(tw_request_t *op, void *sum, size_t n, void *out)
 {
     const uint64_t start = tw_clock_ns();
     tw_status_t    status;
@@ -258,5 +258,5 @@ void tw_op_decode_result(tw_request_t *op, const tw_lane_t *lane, const void *co
     } else {
         tw_op_decode_sum(op, codes, n, sum);
     }
-    tw_op_result(op, sum, n, out);
+    tw_op_sum_result(op, sum, n, out);
 }

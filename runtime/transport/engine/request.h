@@ -295,7 +295,7 @@ void tw_op_encode_sum(tw_request_t *op, const void *sum, size_t n, void *residua
 /* End of the reduction: for an average, sum[i] = fl(sum[i] / ranks), independent of the caller's
  * floating-point mode; and elements of the result, where these are not the sum. */
 void tw_op_average(tw_request_t *op, size_t n, void *sum);
-void tw_op_result(tw_request_t *op, void *sum, size_t n, void *out);
+void tw_op_sum_result(tw_request_t *op, void *sum, size_t n, void *out);
 /* The result of a sum that was encoded. */
 void tw_op_decode_result(tw_request_t *op, const tw_lane_t *lane, const void *codes, size_t n,
                          void *out);

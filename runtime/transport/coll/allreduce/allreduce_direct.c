@@ -49,7 +49,7 @@ static tw_status_t tw_direct_step(tw_request_t *op, tw_lane_t *lane)
         uint8_t *sum = tw_op_sum(op, lane, out);
 
         tw_reduction_sum(op, lane, 0, n, sum);
-        tw_op_result(op, sum, n, out);
+        tw_op_sum_result(op, sum, n, out);
     }
     return TW_OK;
 }

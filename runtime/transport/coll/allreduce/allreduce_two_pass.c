@@ -186,7 +186,7 @@ static tw_status_t tw_one_pass_step(tw_request_t *op, tw_lane_t *lane)
     }
     if (n > 0) {
         tw_pass1_sum(op, lane, n, sum);
-        tw_op_result(op, sum, n, out);
+        tw_op_sum_result(op, sum, n, out);
     }
     return TW_OK;
 }

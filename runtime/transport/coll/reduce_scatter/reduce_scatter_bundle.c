@@ -112,7 +112,7 @@ static void tw_bundle_total(tw_request_t *op, tw_lane_t *lane)
             tw_op_decode_combine(op, lane, codes, n, sum);
         }
     }
-    tw_op_result(op, sum, n, out);
+    tw_op_sum_result(op, sum, n, out);
 }
 
 static tw_status_t tw_bundle_step(tw_request_t *op, tw_lane_t *lane)

@@ -88,7 +88,7 @@ static void tw_scatter_add(tw_request_t *op, tw_lane_t *lane)
     for (int j = 1; j < op->comm->nodes->count; j++) {
         tw_op_decode_combine(op, lane, tw_lane_slot(op, lane, j), n, sum);
     }
-    tw_op_result(op, sum, n, out);
+    tw_op_sum_result(op, sum, n, out);
 }
 
 static tw_status_t tw_scatter_step(tw_request_t *op, tw_lane_t *lane)
