@@ -31,6 +31,11 @@ static inline size_t tw_int_bytes(int bits, size_t n)
     return n / 8 * (size_t)bits + (n % 8 * (size_t)bits + 7) / 8;
 }
 
+/* Where codes of up to 32 bits, in integers of 32, are joined to whole bytes: bytes from the start
+ * of such a run to that of the next, and how many of them are its own. */
+#define TW_INT_RUN(bits) ((bits) % 8 == 0 ? 4 : (bits) % 4 == 0 ? 8 : 16)
+#define TW_INT_OWN(bits) (TW_INT_RUN(bits) * (bits) / 32)
+
 /* The bits of the largest |v|, v = src, or src + residual where there is one: as integers they
  * order like the magnitudes, Inf and NaN on top. */
 uint32_t tw_int_most_f32(const uint8_t *src, const uint8_t *residual, size_t n);

@@ -292,43 +292,18 @@ TW_INLINE512 void decode512(const tw_int_tables512_t *tables, int bits, const tw
         }                                                                                          \
     }
 
-#define INT_KERNELS512(name, bits, tables)                                                         \
-    static const tw_int_tables512_t name##_tables = tables;                                        \
-    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        (void)stream;                                                                              \
-        encode512(&name##_tables, bits, codec, src, n, NULL, dst, false);                          \
-    }                                                                                              \
-    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        decode512(&name##_tables, bits, codec, src, n, dst, stream, false);                        \
-    }                                                                                              \
-    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
-                                  uint8_t *acc)                                                    \
-    {                                                                                              \
-        decode512(&name##_tables, bits, codec, src, n, acc, false, true);                          \
-    }                                                                                              \
-    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
-                                       uint8_t *residual, uint8_t *dst)                            \
-    {                                                                                              \
-        encode512(&name##_tables, bits, codec, src, n, residual, dst, true);                       \
-    }                                                                                              \
-    static const tw_kernels_t name = TW_LOOPS512(name);
-
-INT_KERNELS512(double_4, 4, TW_INT_TABLES512(4))
-INT_KERNELS512(double_6, 6, TW_INT_TABLES512(6))
-INT_KERNELS512(double_8, 8, TW_INT_TABLES512(8))
-INT_KERNELS512(double_10, 10, TW_INT_TABLES512(10))
-INT_KERNELS512(double_12, 12, TW_INT_TABLES512(12))
-INT_KERNELS512(double_16, 16, TW_INT_TABLES512(16))
-INT_KERNELS512(double_20, 20, TW_INT_TABLES512(20))
-INT_KERNELS512(double_24, 24, TW_INT_TABLES512(24))
-INT_KERNELS512(double_28, 28, TW_INT_TABLES512(28))
-INT_KERNELS512(double_32, 32, TW_INT_TABLES512(32))
-INT_KERNELS512(double_40, 40, WIDE_TABLES(40))
-INT_KERNELS512(double_48, 48, WIDE_TABLES(48))
+TW_INT_LOOPS512(double_4, 4, TW_INT_TABLES512(4))
+TW_INT_LOOPS512(double_6, 6, TW_INT_TABLES512(6))
+TW_INT_LOOPS512(double_8, 8, TW_INT_TABLES512(8))
+TW_INT_LOOPS512(double_10, 10, TW_INT_TABLES512(10))
+TW_INT_LOOPS512(double_12, 12, TW_INT_TABLES512(12))
+TW_INT_LOOPS512(double_16, 16, TW_INT_TABLES512(16))
+TW_INT_LOOPS512(double_20, 20, TW_INT_TABLES512(20))
+TW_INT_LOOPS512(double_24, 24, TW_INT_TABLES512(24))
+TW_INT_LOOPS512(double_28, 28, TW_INT_TABLES512(28))
+TW_INT_LOOPS512(double_32, 32, TW_INT_TABLES512(32))
+TW_INT_LOOPS512(double_40, 40, WIDE_TABLES(40))
+TW_INT_LOOPS512(double_48, 48, WIDE_TABLES(48))
 
 const tw_kernels_t *const tw_int64_avx512[TW_INT_BITS_F64 + 1] = {
     [4] = &double_4,   [6] = &double_6,   [8] = &double_8,   [10] = &double_10,

@@ -3,7 +3,7 @@
  *
  * The conversion to integers rounds half to even, as adding 1.5 * 2^23 does, and the codes lie in
  * -127 .. 127, so that packing with saturation changes none.
- * Twin of: int8.c; same bytes, same decoded bits (tests/codec/test_twins.c).
+ * Twin of: int_f32.c; same bytes and bits for every input.
  */
 #include "config.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * codec/int/int8_vec4.c - int8 by vectors of four, for NEON and VSX.
  *
- * Encoding: as int8.c, adding 1.5 * 2^23 leaves the integer in the low byte.
+ * Encoding: as int_scalar.h, adding 1.5 * 2^23 leaves the integer in the low byte.
  * Decoding: code + 128 put into the low bits of 2^23 is the number 2^23 + 128 + code; subtracting
  *           2^23 + 128 is exact and gives +0 for 0, so no conversion is needed.
+ * Twin of: int_f32.c; same bytes and bits for every input.
  */
 #include "config.h"
 

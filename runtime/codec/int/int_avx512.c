@@ -157,38 +157,13 @@ TW_INLINE512 void decode512(const tw_int_tables512_t *tables, int bits, const tw
     }
 }
 
-#define INT_KERNELS512(name, bits)                                                                 \
-    static const tw_int_tables512_t name##_tables = TW_INT_TABLES512(bits);                        \
-    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        (void)stream;                                                                              \
-        encode512(&name##_tables, bits, codec, src, n, NULL, dst, false);                          \
-    }                                                                                              \
-    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        decode512(&name##_tables, bits, codec, src, n, dst, stream, false);                        \
-    }                                                                                              \
-    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
-                                  uint8_t *acc)                                                    \
-    {                                                                                              \
-        decode512(&name##_tables, bits, codec, src, n, acc, false, true);                          \
-    }                                                                                              \
-    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
-                                       uint8_t *residual, uint8_t *dst)                            \
-    {                                                                                              \
-        encode512(&name##_tables, bits, codec, src, n, residual, dst, true);                       \
-    }                                                                                              \
-    static const tw_kernels_t name = TW_LOOPS512(name);
-
-INT_KERNELS512(float_4, 4)
-INT_KERNELS512(float_6, 6)
-INT_KERNELS512(float_8, 8)
-INT_KERNELS512(float_10, 10)
-INT_KERNELS512(float_12, 12)
-INT_KERNELS512(float_16, 16)
-INT_KERNELS512(float_20, 20)
+TW_INT_LOOPS512(float_4, 4, TW_INT_TABLES512(4))
+TW_INT_LOOPS512(float_6, 6, TW_INT_TABLES512(6))
+TW_INT_LOOPS512(float_8, 8, TW_INT_TABLES512(8))
+TW_INT_LOOPS512(float_10, 10, TW_INT_TABLES512(10))
+TW_INT_LOOPS512(float_12, 12, TW_INT_TABLES512(12))
+TW_INT_LOOPS512(float_16, 16, TW_INT_TABLES512(16))
+TW_INT_LOOPS512(float_20, 20, TW_INT_TABLES512(20))
 
 static const tw_kernels_t *const tw_int32_avx512[TW_INT_BITS_F32 + 1] = {
     [4] = &float_4,   [6] = &float_6,   [8] = &float_8,  [10] = &float_10,

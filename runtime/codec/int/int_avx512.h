@@ -23,10 +23,6 @@
     TW_EACH_16(of, 0, bits), TW_EACH_16(of, 16, bits), TW_EACH_16(of, 32, bits),                   \
         TW_EACH_16(of, 48, bits)
 
-/* Bytes from the start of a run to that of the next, and how many of them are its own. */
-#define TW_INT_RUN(bits) ((bits) % 8 == 0 ? 4 : (bits) % 4 == 0 ? 8 : 16)
-#define TW_INT_OWN(bits) (TW_INT_RUN(bits) * (bits) / 32)
-
 /* Where byte i of the codes of a register stands, again and again. */
 #define TW_INT_TO_CODES(i, bits)                                                                   \
     (char)((i) % (2 * (bits)) / TW_INT_OWN(bits) * TW_INT_RUN(bits) +                              \
@@ -116,6 +112,32 @@ TW_INLINE512 __m512i tw_int_unpack512(int bits, __m512i places, __m512i above, c
     v = bits % 8 == 0 ? _mm512_slli_epi32(v, (unsigned)(32 - bits)) : _mm512_sllv_epi32(v, above);
     return _mm512_srai_epi32(v, (unsigned)(32 - bits));
 }
+
+/* The table `name` of kernels for one number of bits, by encode512() and decode512(). */
+#define TW_INT_LOOPS512(name, bits, tables)                                                        \
+    static const tw_int_tables512_t name##_tables = tables;                                        \
+    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
+                              bool stream)                                                         \
+    {                                                                                              \
+        (void)stream;                                                                              \
+        encode512(&name##_tables, bits, codec, src, n, NULL, dst, false);                          \
+    }                                                                                              \
+    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
+                              bool stream)                                                         \
+    {                                                                                              \
+        decode512(&name##_tables, bits, codec, src, n, dst, stream, false);                        \
+    }                                                                                              \
+    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
+                                  uint8_t *acc)                                                    \
+    {                                                                                              \
+        decode512(&name##_tables, bits, codec, src, n, acc, false, true);                          \
+    }                                                                                              \
+    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
+                                       uint8_t *residual, uint8_t *dst)                            \
+    {                                                                                              \
+        encode512(&name##_tables, bits, codec, src, n, residual, dst, true);                       \
+    }                                                                                              \
+    static const tw_kernels_t name = TW_LOOPS512(name);
 
 extern const tw_kernels_t *const tw_int64_avx512[TW_INT_BITS_F64 + 1];
 

@@ -16,11 +16,6 @@
 #define TW_INT_MOST   64 /* values of a group */
 #define TW_INT_SPARE  16 /* bytes behind a group's codes that may be touched */
 
-/* For codes of up to 32 bits in integers of 32: where those of some are joined to whole bytes,
- * bytes from the start of such a run to the next, and how many of them are its own. */
-#define TW_INT_RUN(bits) ((bits) % 8 == 0 ? 4 : (bits) % 4 == 0 ? 8 : 16)
-#define TW_INT_OWN(bits) (TW_INT_RUN(bits) * (bits) / 32)
-
 /* An instruction set; how: what it keeps in registers within a block; e: bytes of an element. */
 typedef struct tw_int_set {
     size_t group; /* values, a multiple of 8 */

@@ -2,7 +2,7 @@
  * codec/int4/int4_avx2.c - int4 by AVX2, 256 values at a time: 8 groups, with one division for all.
  *
  * What a block has left behind those goes through arrays; where Inf or NaN is among them, all 8 go
- * by int4.c. Twin of: int4.c; same bytes and bits for every input.
+ * by int4_scalar.c, whose twin this is: same bytes and bits for every input.
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #define VALUES 256
 #define GROUPS (VALUES / TW_INT4_GROUP)
 
-/* The largest of 32 values, eight to a register, as in int4.c. */
+/* The largest of 32 values, eight to a register, as in int4_scalar.c. */
 TW_INLINE __m256i largest(tw_lanes_t v)
 {
     const __m256 part[4] = {v.a, v.b, v.c, v.d};
@@ -205,7 +205,7 @@ TW_INLINE void decode_group(float scale, const uint8_t *codes, uint8_t *dst, boo
     }
 }
 
-/* Whole groups; the others and poison by int4.c. Stream: dst is a multiple of 32. */
+/* Whole groups; the others and poison by int4_scalar.c. Stream: dst is a multiple of 32. */
 TW_INLINE void decode_blocks(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
                              bool add, bool stream)
 {

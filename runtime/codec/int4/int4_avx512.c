@@ -3,7 +3,7 @@
  * tree of maxima brings into the lanes of one register, so that there is one division for all.
  *
  * What a block has left behind those goes through arrays. Groups with Inf or NaN are rare: all 16
- * then go by int4.c. Twin of: int4.c; same bytes and bits for every input.
+ * then go by int4_scalar.c, whose twin this is: same bytes and bits for every input.
  */
 #include "config.h"
 
@@ -37,7 +37,7 @@ TW_INLINE512 __m512 value512(const uint8_t *src, const uint8_t *residual, int i,
     return feedback ? _mm512_add_ps(v, _mm512_loadu_ps(residual + 64 * i)) : v;
 }
 
-/* The extremes of 16 groups, a lane each, as in int4.c. */
+/* The extremes of 16 groups, a lane each, as in int4_scalar.c. */
 TW_INLINE512 __m512i extremes512(const uint8_t *src, const uint8_t *residual, bool feedback)
 {
     __m512i key[GROUPS];
@@ -215,7 +215,7 @@ TW_INLINE512 void decode_group512(__m512 scale, const uint8_t *codes, uint8_t *d
     }
 }
 
-/* Whole groups; the others and poison by int4.c. Stream: dst is a multiple of 64. */
+/* Whole groups; the others and poison by int4_scalar.c. Stream: dst is a multiple of 64. */
 TW_INLINE512 void decode_blocks512(const tw_codec_t *codec, const uint8_t *src, size_t n,
                                    uint8_t *dst, bool add, bool stream)
 {
