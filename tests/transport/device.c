@@ -75,8 +75,7 @@ static void overlapping(path_t path, const char *const *settings, int node_ranks
         for (int i = 0; i < MANY; i++) {
             t_shape_t shape;
 
-            t_shape_random(&shape, &random, t_size, 5000);
-            shape.threads    = 0;
+            device_shape_random(&shape, &random, 5000);
             shape.node_ranks = node_ranks;
             device_job_open(&jobs[i], comm, &shape, 1, NULL, 1, NULL, NULL);
             device_job_fill(&jobs[i], 0);
@@ -189,8 +188,7 @@ static void mixed_and_found_out(void)
     for (int i = 0; i < 60; i++) {
         t_shape_t shape;
 
-        t_shape_random(&shape, &random, t_size, 3000);
-        shape.threads = 0;
+        device_shape_random(&shape, &random, 3000);
         device_job_once(comm, &shape, (i + t_rank) % 3 != 0, NULL, 0);
     }
     device_comm_done(comm, ctx);

@@ -133,6 +133,14 @@ void device_job_once(tw_comm_t *comm, const t_shape_t *shape, int on_device, voi
     device_job_close(&job);
 }
 
+void device_shape_random(t_shape_t *shape, uint64_t *random, size_t max)
+{
+    do {
+        t_shape_random(shape, random, t_size, max);
+    } while (t_is_half(shape->dtype));
+    shape->threads = 0;
+}
+
 void device_shape(t_shape_t *shape, t_op_t kind, size_t i)
 {
     *shape = (t_shape_t){.kind      = kind,

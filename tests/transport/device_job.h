@@ -34,6 +34,9 @@ void device_job_fill(device_job_t *job, uint64_t round);
 void device_job_check(device_job_t *job);
 void device_job_close(device_job_t *job);
 
+/* Of elements that a device encodes: not of 16 bits. */
+void device_shape_random(t_shape_t *shape, uint64_t *random, size_t max);
+
 /* The i-th of a collective's: counts, gaps, places and roots take turns. */
 void device_shape(t_shape_t *shape, t_op_t kind, size_t i);
 
