@@ -125,7 +125,7 @@ START_TEST(outputs_need_not_be_kept)
     }
     ck_assert_msg(_i > 0 || 4 * used[AGAIN] < 3 * used[0], "%zu of %zu bytes", used[AGAIN],
                   used[0]);
-    ck_assert_msg(_i > 0 || 10 * used[HALVES] < 9 * used[0], "%zu of %zu bytes", used[HALVES],
+    ck_assert_msg(_i > 0 || 20 * used[HALVES] < 19 * used[0], "%zu of %zu bytes", used[HALVES],
                   used[0]);
     for (int k = 0; k < WAYS; k++) {
         rig_free(&rig[k]);
