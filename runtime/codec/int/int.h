@@ -9,6 +9,7 @@
 #ifndef TW_CODEC_INT_H
 #define TW_CODEC_INT_H
 
+#include "runtime/base/bytes.h"
 #include "runtime/codec/blocks.h"
 
 #define TW_INT_BITS_F32 20 /* at most: the codes of more would not survive a second encoding */
@@ -35,6 +36,26 @@ static inline size_t tw_int_bytes(int bits, size_t n)
  * of such a run to that of the next, and how many of them are its own. */
 #define TW_INT_RUN(bits) ((bits) % 8 == 0 ? 4 : (bits) % 4 == 0 ? 8 : 16)
 #define TW_INT_OWN(bits) (TW_INT_RUN(bits) * (bits) / 32)
+
+/* Is the scale at src, of elements of e bytes, that of a poison block? Then its n values at dst are
+ * filled. */
+static inline bool tw_int_poison(const uint8_t *src, size_t e, size_t n, uint8_t *dst)
+{
+    const uint32_t infinity = e == 8 ? 0x7ff00000u : 0x7f800000u;
+    const uint64_t nan      = UINT64_C(0x7ff8) << 48;
+
+    if ((tw_load_le32(src + e - 4) & infinity) != infinity) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (e == 8) {
+            memcpy(dst + 8 * i, &nan, 8);
+        } else {
+            memcpy(dst + 4 * i, &(const uint32_t){0x7fc00000u}, 4);
+        }
+    }
+    return true;
+}
 
 /* The bits of the largest |v|, v = src, or src + residual where there is one: as integers they
  * order like the magnitudes, Inf and NaN on top. */

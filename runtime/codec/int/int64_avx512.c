@@ -75,19 +75,6 @@ static __attribute__((noinline)) uint64_t most512(const uint8_t *src, const uint
     return feedback ? largest512(src, residual, n, true) : largest512(src, NULL, n, false);
 }
 
-/* What the loops keep in registers within a block. */
-typedef struct int_wide512 {
-    __m512i to_codes, of_codes, above;
-    __m512d factor, scale;
-} int_wide512_t;
-
-TW_INLINE512 int_wide512_t start512(const tw_int_tables512_t *tables)
-{
-    return (int_wide512_t){.to_codes = _mm512_loadu_si512(tables->to_codes),
-                           .of_codes = _mm512_loadu_si512(tables->of_codes),
-                           .above    = _mm512_loadu_si512(tables->above)};
-}
-
 /* Codes of more than 32 bits: of 8 values one permutation. */
 TW_INLINE512 void pack_wide512(int bits, __m512i places, __m512i codes, size_t m, int j,
                                uint8_t *dst)
@@ -104,8 +91,8 @@ TW_INLINE512 void pack_wide512(int bits, __m512i places, __m512i codes, size_t m
     }
 }
 
-TW_INLINE512 void encode_group512(const int_wide512_t *how, int bits, const uint8_t *src, size_t m,
-                                  uint8_t *residual, uint8_t *dst, bool feedback)
+TW_INLINE512 void encode_group512(const tw_int_how512_t *how, int bits, const uint8_t *src,
+                                  size_t m, uint8_t *residual, uint8_t *dst, bool feedback)
 {
     const __m512i low =
         _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
@@ -114,12 +101,14 @@ TW_INLINE512 void encode_group512(const int_wide512_t *how, int bits, const uint
 
 #pragma GCC unroll 8
     for (int j = 0; j < 8; j++) {
-        const __m512d v       = sum512(src, residual, m, j, feedback);
-        const __m512d rounded = _mm512_add_pd(_mm512_mul_pd(v, how->factor), magic);
+        const __m512d v = sum512(src, residual, m, j, feedback);
+        const __m512d rounded =
+            _mm512_add_pd(_mm512_mul_pd(v, _mm512_castps_pd(how->factor)), magic);
 
         y[j] = _mm512_castpd_si512(rounded);
         if (feedback) {
-            const __m512d back = _mm512_mul_pd(_mm512_sub_pd(rounded, magic), how->scale);
+            const __m512d back =
+                _mm512_mul_pd(_mm512_sub_pd(rounded, magic), _mm512_castps_pd(how->scale));
 
             store512(residual, _mm512_sub_pd(v, back), m, j, false);
         }
@@ -136,47 +125,21 @@ TW_INLINE512 void encode_group512(const int_wide512_t *how, int bits, const uint
     }
 }
 
-TW_INLINE512 void encode_block512(int_wide512_t *how, int bits, const tw_codec_t *codec,
-                                  const uint8_t *src, size_t n, uint8_t *residual, uint8_t *dst,
-                                  bool feedback)
+TW_INLINE512 bool start512(tw_int_how512_t *how, const tw_codec_t *codec, const uint8_t *src,
+                           size_t n, uint8_t *residual, uint8_t *dst, bool feedback)
 {
     const uint64_t most = most512(src, residual, n, feedback);
     double         factor, scale;
+    const bool     finite = tw_int_header_f64(codec, most, n, dst, &factor, &scale);
 
-    if (!tw_int_header_f64(codec, most, n, dst, &factor, &scale)) {
-        return;
-    }
-    dst += sizeof(double);
-    how->factor = _mm512_set1_pd(factor);
-    how->scale  = _mm512_set1_pd(scale);
-    for (; n >= TW_GROUP; n -= TW_GROUP, src += 8 * TW_GROUP, dst += 8 * bits) {
-        tw_prefetch512(src);
-        tw_prefetch512(src + 4 * TW_GROUP);
-        if (feedback) {
-            tw_prefetch512(residual);
-            tw_prefetch512(residual + 4 * TW_GROUP);
-        }
-        encode_group512(how, bits, src, TW_GROUP, residual, dst, feedback);
-        residual = feedback ? residual + 8 * TW_GROUP : NULL;
-    }
-    if (n > 0) {
-        encode_group512(how, bits, src, n, residual, dst, feedback);
-    }
+    how->factor = _mm512_castpd_ps(_mm512_set1_pd(factor));
+    how->scale  = _mm512_castpd_ps(_mm512_set1_pd(scale));
+    return finite;
 }
 
-TW_INLINE512 void encode512(const tw_int_tables512_t *tables, int bits, const tw_codec_t *codec,
-                            const uint8_t *src, size_t n, uint8_t *residual, uint8_t *dst,
-                            bool feedback)
+TW_INLINE512 void scale512(tw_int_how512_t *how, const uint8_t *header)
 {
-    const size_t  block = codec->block;
-    int_wide512_t how   = start512(tables);
-
-    for (; n > block; n -= block, src += 8 * block) {
-        encode_block512(&how, bits, codec, src, block, residual, dst, feedback);
-        residual = feedback ? residual + 8 * block : NULL;
-        dst += sizeof(double) + tw_int_bytes(bits, block);
-    }
-    encode_block512(&how, bits, codec, src, n, residual, dst, feedback);
+    how->scale = _mm512_castpd_ps(_mm512_set1_pd(tw_bits_double(tw_load_le64(header))));
 }
 
 TW_INLINE512 __m512i unpack_wide512(int bits, __m512i places, const uint8_t *src, size_t m, int j)
@@ -192,16 +155,16 @@ TW_INLINE512 __m512i unpack_wide512(int bits, __m512i places, const uint8_t *src
     return _mm512_srai_epi64(v, (unsigned)(64 - bits));
 }
 
-TW_INLINE512 void decode_one512(const int_wide512_t *how, __m512d code, uint8_t *dst, size_t m,
+TW_INLINE512 void decode_one512(const tw_int_how512_t *how, __m512d code, uint8_t *dst, size_t m,
                                 int j, bool stream, bool add)
 {
-    const __m512d v = _mm512_mul_pd(code, how->scale);
+    const __m512d v = _mm512_mul_pd(code, _mm512_castps_pd(how->scale));
 
     store512(dst, add ? _mm512_add_pd(load512(dst, m, j), v) : v, m, j, stream);
 }
 
-TW_INLINE512 void decode_group512(const int_wide512_t *how, int bits, const uint8_t *src, size_t m,
-                                  uint8_t *dst, bool stream, bool add)
+TW_INLINE512 void decode_group512(const tw_int_how512_t *how, int bits, const uint8_t *src,
+                                  size_t m, uint8_t *dst, bool stream, bool add)
 {
 #pragma GCC unroll 4
     for (int j = 0; j < 4; j++) {
@@ -222,64 +185,8 @@ TW_INLINE512 void decode_group512(const int_wide512_t *how, int bits, const uint
     }
 }
 
-/* Groups as long as they are whole, and what is left. */
-TW_INLINE512 void decode_run512(const int_wide512_t *how, int bits, const uint8_t *src, size_t n,
-                                uint8_t *dst, bool stream, bool add)
-{
-    for (; n >= TW_GROUP; n -= TW_GROUP, src += 8 * bits, dst += 8 * TW_GROUP) {
-        if (!stream) {
-            tw_prefetch512(dst);
-            tw_prefetch512(dst + 4 * TW_GROUP);
-        }
-        decode_group512(how, bits, src, TW_GROUP, dst, stream, add);
-    }
-    if (n > 0) {
-        decode_group512(how, bits, src, n, dst, false, add);
-    }
-}
-
-static void poison512(uint8_t *dst, size_t n)
-{
-    const __m512d nan = _mm512_castsi512_pd(_mm512_set1_epi64(INT64_C(0x7ff8) << 48));
-
-    for (size_t i = 0; i < n; i += 8) {
-        store512(dst + 8 * i, nan, n - i < 8 ? n - i : TW_GROUP, 0, false);
-    }
-}
-
-/* Past the cache go values at a multiple of 64, if their codes begin with a byte. */
-TW_INLINE512 void decode512(const tw_int_tables512_t *tables, int bits, const tw_codec_t *codec,
-                            const uint8_t *src, size_t n, uint8_t *dst, bool stream, bool add)
-{
-    const size_t  block = codec->block;
-    int_wide512_t how   = start512(tables);
-
-    while (n > 0) {
-        const uint64_t header = tw_load_le64(src), inf = UINT64_C(0x7ff) << 52;
-        const size_t   m    = n < block ? n : block;
-        const size_t   head = stream ? tw_head512(dst, 8, m) : m;
-
-        src += sizeof(double);
-        how.scale = _mm512_set1_pd(tw_bits_double(header));
-        if ((header & inf) == inf) {
-            poison512(dst, m);
-        } else if (head < m && head * (size_t)bits % 8 == 0) {
-            if (head > 0) {
-                decode_group512(&how, bits, src, head, dst, false, false);
-            }
-            decode_run512(&how, bits, src + head * (size_t)bits / 8, m - head, dst + 8 * head, true,
-                          false);
-        } else {
-            decode_run512(&how, bits, src, m, dst, false, add);
-        }
-        n -= m;
-        src += tw_int_bytes(bits, m);
-        dst += 8 * m;
-    }
-    if (stream) {
-        _mm_sfence();
-    }
-}
+static const tw_int_set512_t double_set = {sizeof(double), start512, encode_group512, scale512,
+                                           decode_group512};
 
 /* Bytes of wide codes: 8 values fill `bits` bytes, and take them from there. */
 #define OF_EIGHT(i, bits) (char)((i) / ((bits) / 8) * 8 % 64 + (i) % ((bits) / 8))
@@ -292,18 +199,18 @@ TW_INLINE512 void decode512(const tw_int_tables512_t *tables, int bits, const tw
         }                                                                                          \
     }
 
-TW_INT_LOOPS512(double_4, 4, TW_INT_TABLES512(4))
-TW_INT_LOOPS512(double_6, 6, TW_INT_TABLES512(6))
-TW_INT_LOOPS512(double_8, 8, TW_INT_TABLES512(8))
-TW_INT_LOOPS512(double_10, 10, TW_INT_TABLES512(10))
-TW_INT_LOOPS512(double_12, 12, TW_INT_TABLES512(12))
-TW_INT_LOOPS512(double_16, 16, TW_INT_TABLES512(16))
-TW_INT_LOOPS512(double_20, 20, TW_INT_TABLES512(20))
-TW_INT_LOOPS512(double_24, 24, TW_INT_TABLES512(24))
-TW_INT_LOOPS512(double_28, 28, TW_INT_TABLES512(28))
-TW_INT_LOOPS512(double_32, 32, TW_INT_TABLES512(32))
-TW_INT_LOOPS512(double_40, 40, WIDE_TABLES(40))
-TW_INT_LOOPS512(double_48, 48, WIDE_TABLES(48))
+TW_INT_LOOPS512(double_4, double_set, 4, TW_INT_TABLES512(4))
+TW_INT_LOOPS512(double_6, double_set, 6, TW_INT_TABLES512(6))
+TW_INT_LOOPS512(double_8, double_set, 8, TW_INT_TABLES512(8))
+TW_INT_LOOPS512(double_10, double_set, 10, TW_INT_TABLES512(10))
+TW_INT_LOOPS512(double_12, double_set, 12, TW_INT_TABLES512(12))
+TW_INT_LOOPS512(double_16, double_set, 16, TW_INT_TABLES512(16))
+TW_INT_LOOPS512(double_20, double_set, 20, TW_INT_TABLES512(20))
+TW_INT_LOOPS512(double_24, double_set, 24, TW_INT_TABLES512(24))
+TW_INT_LOOPS512(double_28, double_set, 28, TW_INT_TABLES512(28))
+TW_INT_LOOPS512(double_32, double_set, 32, TW_INT_TABLES512(32))
+TW_INT_LOOPS512(double_40, double_set, 40, WIDE_TABLES(40))
+TW_INT_LOOPS512(double_48, double_set, 48, WIDE_TABLES(48))
 
 const tw_kernels_t *const tw_int64_avx512[TW_INT_BITS_F64 + 1] = {
     [4] = &double_4,   [6] = &double_6,   [8] = &double_8,   [10] = &double_10,

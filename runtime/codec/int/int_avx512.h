@@ -113,29 +113,152 @@ TW_INLINE512 __m512i tw_int_unpack512(int bits, __m512i places, __m512i above, c
     return _mm512_srai_epi32(v, (unsigned)(32 - bits));
 }
 
-/* The table `name` of kernels for one number of bits, by encode512() and decode512(). */
-#define TW_INT_LOOPS512(name, bits, tables)                                                        \
+/* What the loops keep in registers within a block; factor and scale of doubles are these' bits. */
+typedef struct tw_int_how512 {
+    __m512i to_codes, of_codes, above;
+    __m512  factor, scale;
+} tw_int_how512_t;
+
+/* One type of elements; groups are of 64 values, of which m count. */
+typedef struct tw_int_set512 {
+    size_t e; /* bytes of an element */
+    /* The header of a block, and what its codes want; false: poison, and all is written. */
+    bool (*start)(tw_int_how512_t *how, const tw_codec_t *codec, const uint8_t *src, size_t n,
+                  uint8_t *residual, uint8_t *dst, bool feedback);
+    void (*encode)(const tw_int_how512_t *how, int bits, const uint8_t *src, size_t m,
+                   uint8_t *residual, uint8_t *dst, bool feedback);
+    void (*scale)(tw_int_how512_t *how, const uint8_t *header);
+    void (*decode)(const tw_int_how512_t *how, int bits, const uint8_t *src, size_t m, uint8_t *dst,
+                   bool stream, bool add);
+} tw_int_set512_t;
+
+TW_INLINE512 tw_int_how512_t tw_int_start512(const tw_int_tables512_t *tables)
+{
+    return (tw_int_how512_t){.to_codes = _mm512_loadu_si512(tables->to_codes),
+                             .of_codes = _mm512_loadu_si512(tables->of_codes),
+                             .above    = _mm512_loadu_si512(tables->above)};
+}
+
+/* What follows a group. */
+TW_INLINE512 void tw_int_fetch512(const uint8_t *p, size_t e)
+{
+    tw_prefetch512(p);
+    if (e == 8) {
+        tw_prefetch512(p + 4 * TW_GROUP);
+    }
+}
+
+TW_INLINE512 void tw_int_encode_block512(const tw_int_set512_t *set, tw_int_how512_t *how, int bits,
+                                         const tw_codec_t *codec, const uint8_t *src, size_t n,
+                                         uint8_t *residual, uint8_t *dst, bool feedback)
+{
+    const size_t e = set->e;
+
+    if (!set->start(how, codec, src, n, residual, dst, feedback)) {
+        return;
+    }
+    dst += e;
+    for (; n >= TW_GROUP; n -= TW_GROUP, src += e * TW_GROUP, dst += 8 * bits) {
+        tw_int_fetch512(src, e);
+        if (feedback) {
+            tw_int_fetch512(residual, e);
+        }
+        set->encode(how, bits, src, TW_GROUP, residual, dst, feedback);
+        residual = feedback ? residual + e * TW_GROUP : NULL;
+    }
+    if (n > 0) {
+        set->encode(how, bits, src, n, residual, dst, feedback);
+    }
+}
+
+TW_INLINE512 void tw_int_encode512(const tw_int_set512_t *set, const tw_int_tables512_t *tables,
+                                   int bits, const tw_codec_t *codec, const uint8_t *src, size_t n,
+                                   uint8_t *residual, uint8_t *dst, bool feedback)
+{
+    const size_t    block = codec->block;
+    tw_int_how512_t how   = tw_int_start512(tables);
+
+    for (; n > block; n -= block, src += set->e * block) {
+        tw_int_encode_block512(set, &how, bits, codec, src, block, residual, dst, feedback);
+        residual = feedback ? residual + set->e * block : NULL;
+        dst += set->e + tw_int_bytes(bits, block);
+    }
+    tw_int_encode_block512(set, &how, bits, codec, src, n, residual, dst, feedback);
+}
+
+/* Groups as long as they are whole, and what is left. */
+TW_INLINE512 void tw_int_decode_run512(const tw_int_set512_t *set, const tw_int_how512_t *how,
+                                       int bits, const uint8_t *src, size_t n, uint8_t *dst,
+                                       bool stream, bool add)
+{
+    for (; n >= TW_GROUP; n -= TW_GROUP, src += 8 * bits, dst += set->e * TW_GROUP) {
+        if (!stream) {
+            tw_int_fetch512(dst, set->e);
+        }
+        set->decode(how, bits, src, TW_GROUP, dst, stream, add);
+    }
+    if (n > 0) {
+        set->decode(how, bits, src, n, dst, false, add);
+    }
+}
+
+/* Past the cache go values at a multiple of 64, if their codes begin with a byte. */
+TW_INLINE512 void tw_int_decode512(const tw_int_set512_t *set, const tw_int_tables512_t *tables,
+                                   int bits, const tw_codec_t *codec, const uint8_t *src, size_t n,
+                                   uint8_t *dst, bool stream, bool add)
+{
+    const size_t    block = codec->block, e = set->e;
+    tw_int_how512_t how = tw_int_start512(tables);
+
+    while (n > 0) {
+        const size_t   m     = n < block ? n : block;
+        const size_t   head  = stream ? tw_head512(dst, e, m) : m;
+        const uint8_t *codes = src + e;
+
+        if (!tw_int_poison(src, e, m, dst)) {
+            set->scale(&how, src);
+            if (head < m && head * (size_t)bits % 8 == 0) {
+                if (head > 0) {
+                    set->decode(&how, bits, codes, head, dst, false, false);
+                }
+                tw_int_decode_run512(set, &how, bits, codes + head * (size_t)bits / 8, m - head,
+                                     dst + e * head, true, false);
+            } else {
+                tw_int_decode_run512(set, &how, bits, codes, m, dst, false, add);
+            }
+        }
+        n -= m;
+        src = codes + tw_int_bytes(bits, m);
+        dst += e * m;
+    }
+    if (stream) {
+        _mm_sfence();
+    }
+}
+
+/* The table `name` of kernels for one number of bits. */
+#define TW_INT_LOOPS512(name, set, bits, tables)                                                   \
     static const tw_int_tables512_t name##_tables = tables;                                        \
     static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
                               bool stream)                                                         \
     {                                                                                              \
         (void)stream;                                                                              \
-        encode512(&name##_tables, bits, codec, src, n, NULL, dst, false);                          \
+        tw_int_encode512(&(set), &name##_tables, bits, codec, src, n, NULL, dst, false);           \
     }                                                                                              \
     static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
                               bool stream)                                                         \
     {                                                                                              \
-        decode512(&name##_tables, bits, codec, src, n, dst, stream, false);                        \
+        tw_int_decode512(&(set), &name##_tables, bits, codec, src, n, dst, stream, false);         \
     }                                                                                              \
     static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
                                   uint8_t *acc)                                                    \
     {                                                                                              \
-        decode512(&name##_tables, bits, codec, src, n, acc, false, true);                          \
+        tw_int_decode512(&(set), &name##_tables, bits, codec, src, n, acc, false, true);           \
     }                                                                                              \
     static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
                                        uint8_t *residual, uint8_t *dst)                            \
     {                                                                                              \
-        encode512(&name##_tables, bits, codec, src, n, residual, dst, true);                       \
+        tw_int_encode512(&(set), &name##_tables, bits, codec, src, n, residual, dst, true);        \
     }                                                                                              \
     static const tw_kernels_t name = TW_LOOPS512(name);
 

@@ -9,7 +9,6 @@
 #ifndef TW_CODEC_INT_LOOPS_H
 #define TW_CODEC_INT_LOOPS_H
 
-#include "runtime/base/bytes.h"
 #include "runtime/codec/int/int.h"
 
 #define TW_INT_INLINE static inline __attribute__((always_inline))
@@ -99,26 +98,6 @@ TW_INT_INLINE void tw_int_encode(const tw_int_set_t *set, void *how, const tw_co
         dst += e + tw_int_bytes(bits, m);
         residual = tw_int_beyond(residual, m * e);
     }
-}
-
-/* Is the scale at src, of elements of e bytes, that of a poison block? Then its n values at dst are
- * filled. */
-static inline bool tw_int_poison(const uint8_t *src, size_t e, size_t n, uint8_t *dst)
-{
-    const uint32_t infinity = e == 8 ? 0x7ff00000u : 0x7f800000u;
-    const uint64_t nan      = UINT64_C(0x7ff8) << 48;
-
-    if ((tw_load_le32(src + e - 4) & infinity) != infinity) {
-        return false;
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (e == 8) {
-            memcpy(dst + 8 * i, &nan, 8);
-        } else {
-            memcpy(dst + 4 * i, &(const uint32_t){0x7fc00000u}, 4);
-        }
-    }
-    return true;
 }
 
 /* n values of a block; end: of all that this call reads. stream: past the cache. */
