@@ -139,12 +139,6 @@ TW_INLINE tw_lanes_t tw_lanes_scale(tw_lanes_t v, __m256 factor)
     return v;
 }
 
-/* What lies `bytes` behind p, if there is a p. */
-TW_INLINE uint8_t *tw_beyond(uint8_t *p, size_t bytes)
-{
-    return p != NULL ? p + bytes : NULL;
-}
-
 /* v = src, or src + residual where there is one. */
 TW_INLINE tw_lanes_t tw_lanes_source(const uint8_t *src, const uint8_t *residual)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/chunk.h - float32 vectors of any alignment are worked on in chunks, copied into arrays on
+ * codec/chunk.h - vectors of any alignment are worked on in chunks, copied into arrays on
  * the stack; so a chunk of v = src + residual costs no memory of its own.
  *
  * A chunk is padded with zeros to whole groups, and the loops below and in the codecs run over
@@ -27,31 +27,50 @@ static inline size_t tw_group_end(size_t n)
     return (n + TW_GROUP - 1) / TW_GROUP * TW_GROUP;
 }
 
-static inline void tw_chunk_read(float *v, const uint8_t *src, size_t n)
-{
-    memcpy(v, src, n * sizeof(float));
-    if (n % TW_GROUP != 0) {
-        memset(v + n, 0, (tw_group_end(n) - n) * sizeof(float));
+/* Of elements of a type:
+ *     name_read      v = n elements of src, and zeros; v holds TW_CHUNK elements, so below
+ *     name_load      v = src, or src + residual where there is one
+ *     name_residual  residual = v - back */
+#define TW_CHUNK_OF(number, name)                                                                  \
+    static inline void name##_read(number *v, const uint8_t *src, size_t n)                        \
+    {                                                                                              \
+        memcpy(v, src, n * sizeof(*v));                                                            \
+        if (n % TW_GROUP != 0) {                                                                   \
+            memset(v + n, 0, (tw_group_end(n) - n) * sizeof(*v));                                  \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    static inline void name##_load(number *restrict v, const uint8_t *src,                         \
+                                   const uint8_t *residual, size_t n)                              \
+    {                                                                                              \
+        number r[TW_CHUNK];                                                                        \
+                                                                                                   \
+        name##_read(v, src, n);                                                                    \
+        if (residual == NULL) {                                                                    \
+            return;                                                                                \
+        }                                                                                          \
+        name##_read(r, residual, n);                                                               \
+        for (size_t g = 0; g < n; g += TW_GROUP) {                                                 \
+            for (size_t i = 0; i < TW_GROUP; i++) {                                                \
+                v[g + i] += r[g + i];                                                              \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    static inline void name##_residual(uint8_t *residual, const number *restrict v,                \
+                                       const number *restrict back, size_t n)                      \
+    {                                                                                              \
+        number r[TW_CHUNK];                                                                        \
+                                                                                                   \
+        for (size_t g = 0; g < n; g += TW_GROUP) {                                                 \
+            for (size_t i = 0; i < TW_GROUP; i++) {                                                \
+                r[g + i] = v[g + i] - back[g + i];                                                 \
+            }                                                                                      \
+        }                                                                                          \
+        memcpy(residual, r, n * sizeof(*r));                                                       \
     }
-}
 
-/* v = src, or src + residual where there is one. v holds TW_CHUNK floats; so below. */
-static inline void tw_chunk_load(float *restrict v, const uint8_t *src, const uint8_t *residual,
-                                 size_t n)
-{
-    float r[TW_CHUNK];
-
-    tw_chunk_read(v, src, n);
-    if (residual == NULL) {
-        return;
-    }
-    tw_chunk_read(r, residual, n);
-    for (size_t g = 0; g < n; g += TW_GROUP) {
-        for (size_t i = 0; i < TW_GROUP; i++) {
-            v[g + i] += r[g + i];
-        }
-    }
-}
+TW_CHUNK_OF(float, tw_chunk)
 
 /* The codes of a chunk, padded. */
 static inline void tw_chunk_load_codes(uint8_t *restrict codes, const uint8_t *src, size_t n)
@@ -78,20 +97,6 @@ static inline void tw_chunk_store(uint8_t *dst, const float *restrict v, size_t 
         }
     }
     memcpy(dst, a, n * sizeof(float));
-}
-
-/* residual = v - back. */
-static inline void tw_chunk_residual(uint8_t *residual, const float *restrict v,
-                                     const float *restrict back, size_t n)
-{
-    float r[TW_CHUNK];
-
-    for (size_t g = 0; g < n; g += TW_GROUP) {
-        for (size_t i = 0; i < TW_GROUP; i++) {
-            r[g + i] = v[g + i] - back[g + i];
-        }
-    }
-    memcpy(residual, r, n * sizeof(float));
 }
 
 #endif /* TW_CODEC_CHUNK_H */

@@ -43,6 +43,12 @@ typedef struct tw_kernels {
                             uint8_t *residual, uint8_t *dst);
 } tw_kernels_t;
 
+/* What lies `bytes` behind a residual, if there is one. */
+static inline __attribute__((always_inline)) uint8_t *tw_beyond(uint8_t *residual, size_t bytes)
+{
+    return residual != NULL ? residual + bytes : NULL;
+}
+
 /* For the table of a codec that has kernels for all instruction sets, those that this build has:
  * NAME_scalar, NAME_avx2, NAME_avx512, NAME_vec4 (NEON and VSX). */
 #define TW_KERNELS_OF(name)                                                                        \

@@ -29,11 +29,6 @@ typedef struct tw_int_set {
     void (*fetch)(const uint8_t *p, size_t e); /* what follows that group; or NULL */
 } tw_int_set_t;
 
-TW_INT_INLINE uint8_t *tw_int_beyond(uint8_t *p, size_t bytes)
-{
-    return p != NULL ? p + bytes : NULL;
-}
-
 TW_INT_INLINE bool tw_int_near(const tw_int_set_t *set, int bits, const uint8_t *p,
                                const uint8_t *end)
 {
@@ -75,7 +70,7 @@ TW_INT_INLINE void tw_int_encode_run(const tw_int_set_t *set, const void *how, i
         n -= m;
         src += m * e;
         dst += tw_int_bytes(bits, m);
-        residual = tw_int_beyond(residual, m * e);
+        residual = tw_beyond(residual, m * e);
     }
 }
 
@@ -96,7 +91,7 @@ TW_INT_INLINE void tw_int_encode(const tw_int_set_t *set, void *how, const tw_co
         n -= m;
         src += m * e;
         dst += e + tw_int_bytes(bits, m);
-        residual = tw_int_beyond(residual, m * e);
+        residual = tw_beyond(residual, m * e);
     }
 }
 

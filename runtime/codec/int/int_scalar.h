@@ -45,30 +45,7 @@ typedef int32_t int_code_t;
 
 #define INT_HEADER sizeof(int_number_t)
 
-static void int_read(int_number_t *restrict v, const uint8_t *src, size_t n)
-{
-    memcpy(v, src, n * sizeof(*v));
-    memset(v + n, 0, (tw_group_end(n) - n) * sizeof(*v));
-}
-
-/* v = src, or src + residual where there is one, from value i on, padded with zeros to whole groups
- * (chunk.h). */
-static void int_load(int_number_t *restrict v, const uint8_t *src, const uint8_t *residual,
-                     size_t i, size_t n)
-{
-    int_number_t r[TW_CHUNK];
-
-    int_read(v, src + i * sizeof(*v), n);
-    if (residual == NULL) {
-        return;
-    }
-    int_read(r, residual + i * sizeof(*v), n);
-    for (size_t g = 0; g < n; g += TW_GROUP) {
-        for (size_t j = 0; j < TW_GROUP; j++) {
-            v[g + j] += r[g + j];
-        }
-    }
-}
+TW_CHUNK_OF(int_number_t, int_chunk)
 
 /* One maximum per place in the group, so that the loop has no chain through all values. */
 INT_UNSIGNED INT_NAME(most)(const uint8_t *src, const uint8_t *residual, size_t n)
@@ -79,7 +56,8 @@ INT_UNSIGNED INT_NAME(most)(const uint8_t *src, const uint8_t *residual, size_t 
     for (size_t i = 0; i < n; i += TW_CHUNK) {
         const size_t m = tw_chunk_count(n, i);
 
-        int_load(v, src, residual, i, m);
+        int_chunk_load(v, src + i * sizeof(*v), residual != NULL ? residual + i * sizeof(*v) : NULL,
+                       m);
         for (size_t g = 0; g < m; g += TW_GROUP) {
             for (size_t j = 0; j < TW_GROUP; j++) {
                 const int_code_t bits = (int_code_t)(INT_BITS(v[g + j]) << 1 >> 1);
@@ -208,20 +186,6 @@ static void int_unpack(const uint8_t *restrict src, size_t n, int bits, int_code
     }
 }
 
-/* residual = v - back. */
-static void int_residual(uint8_t *residual, const int_number_t *restrict v,
-                         const int_number_t *restrict back, size_t n)
-{
-    int_number_t r[TW_CHUNK];
-
-    for (size_t g = 0; g < n; g += TW_GROUP) {
-        for (size_t i = 0; i < TW_GROUP; i++) {
-            r[g + i] = v[g + i] - back[g + i];
-        }
-    }
-    memcpy(residual, r, n * sizeof(*r));
-}
-
 /* Two passes over src (+ residual), the second from the cache. Chunks are multiples of 8 codes, so
  * each begins with a byte. */
 void INT_NAME(encode)(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *residual,
@@ -237,12 +201,12 @@ void INT_NAME(encode)(const tw_codec_t *codec, const uint8_t *src, size_t n, uin
     for (size_t i = 0; i < n; i += TW_CHUNK) {
         const size_t m = tw_chunk_count(n, i);
 
-        int_load(v, src, residual, i, m);
+        int_chunk_load(v, src + i * sizeof(*v), tw_beyond(residual, i * sizeof(*v)), m);
         int_codes(v, m, factor, codes);
         int_pack(codes, m, bits, dst + INT_HEADER + tw_int_bytes(bits, i));
         if (residual != NULL) {
             int_values(codes, m, scale, back);
-            int_residual(residual + i * sizeof(*v), v, back, m);
+            int_chunk_residual(residual + i * sizeof(*v), v, back, m);
         }
     }
 }

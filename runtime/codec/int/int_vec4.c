@@ -185,8 +185,8 @@ TW_V4_INLINE void encode_doubles(const void *self, int bits, const uint8_t *src,
     TW_V4_EACH(i, GROUP / 4)
     {
         const size_t at = 32 * (size_t)i;
-        const tw_b16 a  = rounded(self, src + at, tw_int_beyond(residual, at));
-        const tw_b16 b  = rounded(self, src + at + 16, tw_int_beyond(residual, at + 16));
+        const tw_b16 a  = rounded(self, src + at, tw_beyond(residual, at));
+        const tw_b16 b  = rounded(self, src + at + 16, tw_beyond(residual, at + 16));
 
         if (bits > 32) {
             pack(self, bits, a, dst + bits / 2 * i);
