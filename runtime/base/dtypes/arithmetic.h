@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "runtime/base/dtype.h"
+#include "runtime/base/dtypes/row.h"
 
 #define TW_VECTOR_BYTES 32
 
@@ -95,19 +95,7 @@
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
-    const tw_dtype_row_t tw_dtype_##row = {.name     = called,                                     \
-                                           .bytes    = sizeof(number),                             \
-                                           .fraction = of_fraction,                                \
-                                           .exponent = of_exponent,                                \
-                                           .in_f32   = float32_holds,                              \
-                                           .sum      = of_sums,                                    \
-                                           .lossless = spec,                                       \
-                                           .combine  = {[TW_COMBINE_ADD]      = tw_add,            \
-                                                        [TW_COMBINE_MULTIPLY] = tw_multiply,       \
-                                                        [TW_COMBINE_MAXIMUM]  = tw_maximum,        \
-                                                        [TW_COMBINE_MINIMUM]  = tw_minimum},        \
-                                           .divide   = tw_divide,                                  \
-                                           .to_f64   = tw_to_f64,                                  \
-                                           .from_f64 = tw_from_f64}
+    TW_DTYPE_ROW_OF(row, called, sizeof(number), of_fraction, of_exponent, float32_holds, of_sums, \
+                    spec)
 
 #endif /* TW_BASE_DTYPES_ARITHMETIC_H */

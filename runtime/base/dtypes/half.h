@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "runtime/base/bytes.h"
-#include "runtime/base/dtype.h"
+#include "runtime/base/dtypes/row.h"
 #include "runtime/base/half.h"
 
 /* The float32 nearest to x among those with an odd last bit, or x where float32 has it: rounding
@@ -80,19 +80,6 @@ static inline uint32_t tw_half_odd(double x)
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
-    const tw_dtype_row_t tw_dtype_##row = {.name     = called,                                     \
-                                           .bytes    = sizeof(uint16_t),                           \
-                                           .fraction = of_fraction,                                \
-                                           .exponent = of_exponent,                                \
-                                           .in_f32   = true,                                       \
-                                           .sum      = TW_F32,                                     \
-                                           .lossless = spec,                                       \
-                                           .combine  = {[TW_COMBINE_ADD]      = tw_add,            \
-                                                        [TW_COMBINE_MULTIPLY] = tw_multiply,       \
-                                                        [TW_COMBINE_MAXIMUM]  = tw_maximum,        \
-                                                        [TW_COMBINE_MINIMUM]  = tw_minimum},        \
-                                           .divide   = tw_divide,                                  \
-                                           .to_f64   = tw_to_f64,                                  \
-                                           .from_f64 = tw_from_f64}
+    TW_DTYPE_ROW_OF(row, called, sizeof(uint16_t), of_fraction, of_exponent, true, TW_F32, spec)
 
 #endif /* TW_BASE_DTYPES_HALF_H */
