@@ -108,7 +108,12 @@ static int read_layers(parser_t *p, const config_setting_t *list)
     for (t->dense = n; t->dense > 0 && t->layer[t->dense - 1].units > 0.0;) {
         t->dense--;
     }
-    return 0;
+    return t->dense == n || !t->layer[t->dense].by_input
+               ? 0
+               : job_wrong(p, list,
+                           "'%s', split: accepted for the first dense layer is output, as all "
+                           "ranks have its inputs",
+                           t->layer[t->dense].name);
 }
 
 static int read_loss(parser_t *p, const config_setting_t *at, int *softmax)
