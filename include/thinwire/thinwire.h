@@ -12,6 +12,7 @@
 #include <thinwire/facts.h>
 #include <thinwire/feedback.h>
 #include <thinwire/hybrid.h>
+#include <thinwire/message.h>
 #include <thinwire/model.h>
 #include <thinwire/precision.h>
 #include <thinwire/statistics.h>

@@ -399,6 +399,126 @@ static void the_oldest_has_the_link(void)
     t_comm_done(comm, ctx);
 }
 
+/* ---- messages between two ranks -------------------------------------------------------------- */
+
+#define MESSAGE_MOST 300000
+
+static unsigned char message_byte(int from, int to, int tag, size_t i)
+{
+    return (unsigned char)((size_t)(from * 31 + to * 7 + tag) + i * 13 + (i >> 8));
+}
+
+static size_t message_size(int from, int to, int tag)
+{
+    static const size_t sizes[] = {0, 1, 7, 4097, 70001, MESSAGE_MOST};
+
+    return sizes[(from + 2 * to + tag) % 6];
+}
+
+static int message_complete(tw_message_t **message_p)
+{
+    int done = 0, peer = -2;
+
+    while (!done && *message_p != NULL) {
+        T_OK(tw_message_test(message_p, &done, &peer));
+    }
+    T_CHECK(*message_p == NULL, "a complete message was not released");
+    return peer;
+}
+
+/* All to all by messages, which are started in another order on every rank, before, after and among
+ * those of collectives. */
+static void messages_of_all_to_all(void)
+{
+    enum { TAGS = 2, MOST = T_RANKS_MAX * TAGS };
+    unsigned char *out[MOST], *in[MOST];
+    tw_message_t  *sent[MOST], *received[MOST];
+    const int      all = t_size * TAGS, tags[TAGS] = {0, TW_MESSAGE_TAGS - 1};
+    int            order[MOST];
+    uint64_t       random = t_seed + (uint64_t)t_rank;
+    float          value = 1.0F, sum = 0.0F;
+    tw_request_t  *request = NULL;
+
+    T_OK(tw_iallreduce(t_world, &value, &sum, 1, TW_SUM, NULL, &request));
+    for (int pass = 0; pass < 2; pass++) {
+        shuffle(order, all, &random);
+        for (int k = 0; k < all; k++) {
+            const int    i = order[k], peer = i / TAGS, tag = tags[i % TAGS];
+            const size_t n = message_size(t_rank, peer, i % TAGS),
+                         m = message_size(peer, t_rank, i % TAGS);
+
+            if (pass == 0) {
+                out[i] = t_alloc(n, 1);
+                for (size_t b = 0; b < n; b++) {
+                    out[i][b] = message_byte(t_rank, peer, tag, b);
+                }
+                T_OK(tw_message_send(t_world, out[i], n, peer, tag, &sent[i]));
+            } else {
+                in[i] = t_alloc(m, 3);
+                T_OK(tw_message_recv(t_world, in[i], m, peer, tag, &received[i]));
+            }
+        }
+    }
+    shuffle(order, all, &random);
+    for (int k = 0; k < all; k++) {
+        const int    i = order[k], peer = i / TAGS, tag = tags[i % TAGS];
+        const size_t m = message_size(peer, t_rank, i % TAGS);
+
+        t_expect("sender", (uint64_t)message_complete(&received[i]), (uint64_t)peer);
+        t_expect("receiver", (uint64_t)message_complete(&sent[i]), (uint64_t)peer);
+        for (size_t b = 0; b < m; b++) {
+            if (in[i][b] != message_byte(peer, t_rank, tag, b)) {
+                T_CHECK(0, "byte %zu of %zu from rank %d with tag %d is wrong", b, m, peer, tag);
+                break;
+            }
+        }
+        t_free(in[i]);
+        t_free(out[i]);
+    }
+    T_OK(tw_wait(&request));
+    T_CHECK(sum == (float)t_size, "the sum beside messages is %g", (double)sum);
+}
+
+/* Rank 0 receives of any rank; all others send as many as there are ranks. */
+static void messages_of_any_rank(void)
+{
+    int from[T_RANKS_MAX] = {0};
+
+    for (int k = 0; k < t_size * (t_size - 1); k++) {
+        int           said    = -1;
+        tw_message_t *message = NULL;
+
+        if (t_rank == 0) {
+            T_OK(tw_message_recv(t_world, &said, sizeof(said), TW_ANY_RANK, 5, &message));
+            T_CHECK(message_complete(&message) == said, "the message of rank %d has another sender",
+                    said);
+            from[said >= 0 ? said : 0]++;
+        } else if (k < t_size) {
+            T_OK(tw_message_send(t_world, &t_rank, sizeof(t_rank), 0, 5, &message));
+            message_complete(&message);
+        }
+    }
+    for (int r = 1; r < t_size && t_rank == 0; r++) {
+        t_expect("messages of a rank", (uint64_t)from[r], (uint64_t)t_size);
+    }
+}
+
+static void messages_with_wrong_arguments(void)
+{
+    tw_message_t *message = NULL;
+    int           done = 0, byte = 0;
+
+    T_STATUS(tw_message_send(t_world, &byte, 1, t_size, 0, &message), TW_ERR_RANGE);
+    T_STATUS(tw_message_send(t_world, &byte, 1, TW_ANY_RANK, 0, &message), TW_ERR_RANGE);
+    T_STATUS(tw_message_send(t_world, &byte, 1, 0, TW_MESSAGE_TAGS, &message), TW_ERR_RANGE);
+    T_STATUS(tw_message_recv(t_world, &byte, 1, 0, -1, &message), TW_ERR_RANGE);
+    T_STATUS(tw_message_recv(t_world, &byte, (size_t)1 << 31, TW_ANY_RANK, 0, &message),
+             TW_ERR_RANGE);
+    T_STATUS(tw_message_recv(t_world, NULL, 1, 0, 0, &message), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_message_send(NULL, &byte, 1, 0, 0, &message), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_message_test(&message, &done, NULL), TW_ERR_INVALID_ARG);
+}
+
 static const t_case_t cases[] = {
     {"mixed kinds completed in any order", mixed_kinds_completed_in_any_order, 1},
     {"tested until all are done", tested_until_all_are_done, 1},
@@ -412,6 +532,9 @@ static const t_case_t cases[] = {
     {"how may go away", how_may_go_away, 1},
     {"several communicators", several_communicators, 1},
     {"a long series", a_long_series, 1},
+    {"messages of all to all", messages_of_all_to_all, 1},
+    {"messages of any rank", messages_of_any_rank, 2},
+    {"messages with wrong arguments", messages_with_wrong_arguments, 1},
 };
 
 T_MAIN(cases)

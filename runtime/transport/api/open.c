@@ -10,6 +10,8 @@
 #include <sanitizer/lsan_interface.h>
 #endif
 
+#include <thinwire/message.h>
+
 #include "runtime/base/clock.h"
 #include "runtime/base/context.h"
 #include "runtime/base/threads.h"
@@ -57,7 +59,8 @@ static tw_status_t tw_comm_facts(tw_comm_t *comm)
     if (result == MPI_SUCCESS) {
         result = mpi->Comm_get_attr(comm->comm, MPI_TAG_UB, &tag_ub, &found);
     }
-    comm->tag_cycle = (found ? (uint64_t)*tag_ub : 32767u) / (TW_TAG_ROUNDS * TW_TAG_STAGES) - 1;
+    comm->tag_messages = (found ? *tag_ub : 32767) - TW_MESSAGE_TAGS + 1;
+    comm->tag_cycle    = (uint64_t)comm->tag_messages / (TW_TAG_ROUNDS * TW_TAG_STAGES) - 1;
     if (result == MPI_SUCCESS) {
         result = mpi->Comm_split_type(comm->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     }

@@ -83,6 +83,7 @@ struct tw_comm {
     tw_status_t            status;       /* TW_OK, or the error that killed it          */
     uint64_t               sequence;     /* operations started                          */
     uint64_t               tag_cycle;    /* operations after which tags repeat          */
+    int                    tag_messages; /* the first tag of messages of the caller     */
     bool                   asynchronous; /* the current call must not synchronise: a step that
                                           must fails with TW_ERR_BUSY, on all ranks            */
     size_t                 reserved;     /* bytes that all ranks have agreed to have in the pool */
