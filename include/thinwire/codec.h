@@ -47,7 +47,13 @@ typedef struct tw_codec tw_codec_t;
  * as they are, and specs with less than 2 bytes per value whose blocks have at most 16384 values.
  * Their sums and residuals are float32, in the calls below and in collectives, and only the result
  * is rounded; a sum beyond the largest binary16 becomes Inf. In host memory only. */
-typedef enum tw_dtype { TW_F32 = 0, TW_F64 = 1, TW_BF16 = 2, TW_F16 = 3 } tw_dtype_t;
+typedef enum tw_dtype {
+    TW_F32  = 0,
+    TW_F64  = 1,
+    TW_BF16 = 2,
+    TW_F16  = 3,
+    TW_BYTE = 255 /* one byte of anything: of tw_codec_bytes() alone */
+} tw_dtype_t;
 
 /* Reductions of the values of all ranks (<thinwire/collective.h>). The maximum and the minimum are
  * NaN if a value is NaN. */
@@ -104,6 +110,13 @@ typedef struct tw_exec {
  * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_SPEC, TW_ERR_UNSUPPORTED (dtype), TW_ERR_NO_MEMORY. */
 tw_status_t tw_codec_create(tw_context_t *ctx, const char *spec, tw_dtype_t dtype,
                             tw_codec_t **codec_p, char *why, size_t why_size);
+
+/** Elements of any type as they are: a codec whose values are single bytes, so that counts and
+ * displacements of a call are in bytes. For the calls that move elements (bcast to gatherv in
+ * <thinwire/collective.h>), by the algorithms and at the rate of `fp32`, of host or device memory.
+ * Reductions, and decoding that adds or keeps a residual, answer TW_ERR_UNSUPPORTED. Static: no
+ * spec names it, and tw_codec_destroy() leaves it. */
+const tw_codec_t *tw_codec_bytes(void);
 
 /** Release a codec; NULL is allowed. No outstanding operation may use the codec. */
 void tw_codec_destroy(tw_codec_t *codec);

@@ -115,7 +115,8 @@ typedef struct tw_how {
                                  several nodes of several ranks the host copies) */
     tw_feedback_t *feedback;  /* for allreduce, reduce and reduce-scatters of its count; or NULL */
     tw_algorithm_t algorithm; /* allreduce, reduce: any; bcast: HIERARCHICAL, NODE; reduce-scatters,
-                                 allgather(v), alltoall(v): HIERARCHICAL; all: MPI */
+                                 allgather(v), alltoall(v), scatter(v), gather(v): HIERARCHICAL;
+                                 all but alltoallv, scatter(v), gather(v): MPI */
     unsigned       flags;     /* TW_BCAST_SAME */
 } tw_how_t;
 
@@ -176,6 +177,51 @@ tw_status_t tw_alltoallv_init(tw_comm_t *comm, const void *send, const size_t *s
                               const size_t *send_displacements, void *recv,
                               const size_t *recv_counts, const size_t *recv_displacements,
                               const tw_how_t *how, tw_request_t **plan_p);
+
+/** Send send[r * count ...] of the root to recv[count] of rank r; other ranks ignore send. Encoded
+ * once, sent by the root to each rank directly: (P-1) x size bytes. By a lossless codec this is any
+ * data; see tw_codec_bytes(). Only the root may pass TW_IN_PLACE (cast to void *) as recv: its
+ * block stays in send, where a lossy codec makes it decode(encode(x)), as every other block. */
+tw_status_t tw_scatter(tw_comm_t *comm, const void *send, void *recv, size_t count, int root,
+                       const tw_how_t *how);
+tw_status_t tw_iscatter(tw_comm_t *comm, const void *send, void *recv, size_t count, int root,
+                        const tw_how_t *how, tw_request_t **request_p);
+tw_status_t tw_scatter_init(tw_comm_t *comm, const void *send, void *recv, size_t count, int root,
+                            const tw_how_t *how, tw_request_t **plan_p);
+
+/** As tw_scatter with counts[size] and displacements[size] on the root, in elements, copied; NULL
+ * displacements: contiguous blocks in rank order. Other ranks ignore both. count: of this rank's
+ * block, on the root counts[root] (TW_ERR_INVALID_ARG; ignored in place). */
+tw_status_t tw_scatterv(tw_comm_t *comm, const void *send, const size_t *counts,
+                        const size_t *displacements, void *recv, size_t count, int root,
+                        const tw_how_t *how);
+tw_status_t tw_iscatterv(tw_comm_t *comm, const void *send, const size_t *counts,
+                         const size_t *displacements, void *recv, size_t count, int root,
+                         const tw_how_t *how, tw_request_t **request_p);
+tw_status_t tw_scatterv_init(tw_comm_t *comm, const void *send, const size_t *counts,
+                             const size_t *displacements, void *recv, size_t count, int root,
+                             const tw_how_t *how, tw_request_t **plan_p);
+
+/** Gather send[count] of rank r in recv[r * count] of the root; other ranks ignore recv. The root's
+ * own block is decoded too. Only the root may pass TW_IN_PLACE as send: its block is in its place
+ * in recv. */
+tw_status_t tw_gather(tw_comm_t *comm, const void *send, void *recv, size_t count, int root,
+                      const tw_how_t *how);
+tw_status_t tw_igather(tw_comm_t *comm, const void *send, void *recv, size_t count, int root,
+                       const tw_how_t *how, tw_request_t **request_p);
+tw_status_t tw_gather_init(tw_comm_t *comm, const void *send, void *recv, size_t count, int root,
+                           const tw_how_t *how, tw_request_t **plan_p);
+
+/** As tw_gather with counts[size] and displacements[size] on the root, as for tw_scatterv. */
+tw_status_t tw_gatherv(tw_comm_t *comm, const void *send, size_t count, void *recv,
+                       const size_t *counts, const size_t *displacements, int root,
+                       const tw_how_t *how);
+tw_status_t tw_igatherv(tw_comm_t *comm, const void *send, size_t count, void *recv,
+                        const size_t *counts, const size_t *displacements, int root,
+                        const tw_how_t *how, tw_request_t **request_p);
+tw_status_t tw_gatherv_init(tw_comm_t *comm, const void *send, size_t count, void *recv,
+                            const size_t *counts, const size_t *displacements, int root,
+                            const tw_how_t *how, tw_request_t **plan_p);
 
 /* ---- reductions ---------------------------------------------------------------------------- */
 /* Values are combined in the dtype, in rank order, after decoding (a rank's own share is encoded

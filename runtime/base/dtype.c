@@ -39,7 +39,7 @@ size_t tw_dtype_size(tw_dtype_t dtype)
 {
     const tw_dtype_row_t *row = tw_dtype_row(dtype);
 
-    return row != NULL ? row->bytes : 0;
+    return row != NULL ? row->bytes : dtype == TW_BYTE;
 }
 
 bool tw_dtype_is_lossless(tw_dtype_t dtype, const char *spec)

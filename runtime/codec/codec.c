@@ -35,7 +35,7 @@ const char *tw_codec_spec(const tw_codec_t *codec)
 
 bool tw_codec_has_device(const tw_codec_t *codec)
 {
-    return codec->cuda != TW_CUDA_NONE;
+    return codec->cuda != TW_CUDA_NONE || codec->dtype == TW_BYTE;
 }
 
 size_t tw_codec_block(const tw_codec_t *codec)
@@ -62,7 +62,7 @@ tw_status_t tw_codec_traits(const tw_codec_t *codec, tw_codec_traits_t *traits)
     return TW_OK;
 }
 
-static size_t tw_codec_bytes(const tw_codec_t *codec, size_t n)
+static size_t tw_codes_of(const tw_codec_t *codec, size_t n)
 {
     return codec->wide->ops->size(codec->wide, n);
 }
@@ -81,7 +81,7 @@ tw_status_t tw_codec_size(const tw_codec_t *codec, size_t n, size_t *bytes_p)
     if (!tw_size_mul(n, 16, &most)) {
         return TW_ERR_RANGE;
     }
-    *bytes_p = n > 0 ? tw_codec_bytes(codec, n) : 0;
+    *bytes_p = n > 0 ? tw_codes_of(codec, n) : 0;
     return TW_OK;
 }
 
@@ -89,7 +89,7 @@ tw_status_t tw_codec_size(const tw_codec_t *codec, size_t n, size_t *bytes_p)
 static void tw_job_piece(const tw_job_t *job, size_t first, size_t n)
 {
     const tw_codec_t *codec    = job->codec;
-    const size_t      codes    = first > 0 ? tw_codec_bytes(codec, first) : 0;
+    const size_t      codes    = first > 0 ? tw_codes_of(codec, first) : 0;
     const size_t      elements = first * codec->element, sums = first * codec->wide->element;
 
     switch (job->verb) {
@@ -116,7 +116,7 @@ static size_t tw_job_bytes(const tw_job_t *job, bool of_src)
     const size_t element =
         job->verb == TW_DECODE_ADD ? job->codec->wide->element : job->codec->element;
 
-    return decoding == of_src ? tw_codec_bytes(job->codec, job->n) : job->n * element;
+    return decoding == of_src ? tw_codes_of(job->codec, job->n) : job->n * element;
 }
 
 static bool tw_overlap(const uint8_t *a, size_t a_bytes, const uint8_t *b, size_t b_bytes)
@@ -193,7 +193,8 @@ static tw_status_t tw_job_check_and_run(const tw_job_t *job, const tw_exec_t *ex
                         (job->verb == TW_ENCODE_FEEDBACK && job->residual == NULL)))) {
         return TW_ERR_INVALID_ARG;
     }
-    if (job->codec->kernels == NULL) { /* auto */
+    if (job->codec->kernels == NULL || /* auto */
+        (job->codec->dtype == TW_BYTE && job->verb >= TW_DECODE_ADD)) {
         return TW_ERR_UNSUPPORTED;
     }
     if (!tw_size_mul(job->n, 16, &most)) {

@@ -16,7 +16,7 @@
 
 #include <thinwire/codec.h>
 
-/* Can it code buffers in the memory of a device? */
+/* Can it code buffers in the memory of a device? Bytes as they are, by copies alone. */
 bool tw_codec_has_device(const tw_codec_t *codec);
 
 typedef enum tw_device_memory {

@@ -325,7 +325,7 @@ tw_status_t tw_codec_create(tw_context_t *ctx, const char *spec, tw_dtype_t dtyp
 
 void tw_codec_destroy(tw_codec_t *codec)
 {
-    if (codec != NULL) {
+    if (codec != NULL && codec->dtype != TW_BYTE) {
         if (codec->wide != codec) {
             tw_codec_destroy((tw_codec_t *)(uintptr_t)codec->wide);
             tw_codec_destroy((tw_codec_t *)(uintptr_t)codec->plain);

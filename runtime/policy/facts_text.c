@@ -29,6 +29,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/base/text.h"
+#include "runtime/base/dtype.h"
 #include "runtime/policy/facts_inside.h"
 #include "runtime/policy/model.h"
 
@@ -121,7 +122,7 @@ static bool tw_read_codec(char **words, tw_facts_t *facts)
         return false;
     }
     c->block = (size_t)block;
-    if (!tw_int(words[2], UINT8_MAX, &dtype) || tw_dtype_size((tw_dtype_t)dtype) == 0) {
+    if (!tw_int(words[2], UINT8_MAX, &dtype) || tw_dtype_row((tw_dtype_t)dtype) == NULL) {
         return false;
     }
     c->dtype = (tw_dtype_t)dtype;

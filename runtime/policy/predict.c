@@ -14,6 +14,7 @@
 
 #include "runtime/base/file.h"
 #include "runtime/base/fpmode.h"
+#include "runtime/base/dtype.h"
 #include "runtime/policy/model.h"
 #include "runtime/policy/policy.h"
 
@@ -169,8 +170,8 @@ static bool may_predict(const tw_facts_t *facts, tw_operation_t operation, doubl
                         const char *spec, tw_dtype_t dtype, const tw_prediction_t *prediction)
 {
     return facts != NULL && spec != NULL && prediction != NULL && operation >= 0 &&
-           operation < TW_OPERATIONS && tw_dtype_size(dtype) > 0 && count >= 0.0 && !isinf(count) &&
-           tw_facts_valid(facts);
+           operation < TW_OPERATIONS && tw_dtype_row(dtype) != NULL && count >= 0.0 &&
+           !isinf(count) && tw_facts_valid(facts);
 }
 
 tw_status_t tw_facts_predict(const tw_facts_t *facts, tw_operation_t operation, double count,

@@ -5,9 +5,9 @@
 
 #include "runtime/transport/api/collective.h"
 
-static tw_status_t tw_gather(tw_comm_t *comm, const char *name, const void *send, void *recv,
-                             tw_blocks_t blocks, const tw_how_t *how, tw_form_t form,
-                             tw_request_t **request_p)
+static tw_status_t tw_allgather_call(tw_comm_t *comm, const char *name, const void *send,
+                                     void *recv, tw_blocks_t blocks, const tw_how_t *how,
+                                     tw_form_t form, tw_request_t **request_p)
 {
     tw_collective_call_t call;
 
@@ -19,8 +19,8 @@ static tw_status_t tw_gather(tw_comm_t *comm, const char *name, const void *send
 static tw_status_t tw_allgather_form(tw_comm_t *comm, const void *send, void *recv, size_t count,
                                      const tw_how_t *how, tw_form_t form, tw_request_t **request_p)
 {
-    return tw_gather(comm, "allgather", send, recv, (tw_blocks_t){.each = count}, how, form,
-                     request_p);
+    return tw_allgather_call(comm, "allgather", send, recv, (tw_blocks_t){.each = count}, how, form,
+                             request_p);
 }
 
 TW_COLLECTIVE_FORMS(allgather, (const void *send, void *recv, size_t count), (send, recv, count))
@@ -32,8 +32,9 @@ static tw_status_t tw_allgatherv_form(tw_comm_t *comm, const void *send, void *r
     if (counts == NULL) {
         return TW_ERR_INVALID_ARG;
     }
-    return tw_gather(comm, "allgatherv", send, recv, (tw_blocks_t){0, counts, displacements}, how,
-                     form, request_p);
+    return tw_allgather_call(comm, "allgatherv", send, recv,
+                             (tw_blocks_t){.counts = counts, .displacements = displacements}, how,
+                             form, request_p);
 }
 
 TW_COLLECTIVE_FORMS(allgatherv,

@@ -36,5 +36,7 @@ static tw_status_t tw_alltoallv_form(tw_comm_t *comm, const void *send, tw_block
 TW_COLLECTIVE_FORMS(alltoallv,
                     (const void *send, const size_t *send_counts, const size_t *send_displacements,
                      void *recv, const size_t *recv_counts, const size_t *recv_displacements),
-                    (send, (tw_blocks_t){0, send_counts, send_displacements}, recv,
-                     (tw_blocks_t){0, recv_counts, recv_displacements}))
+                    (send,
+                     (tw_blocks_t){.counts = send_counts, .displacements = send_displacements},
+                     recv,
+                     (tw_blocks_t){.counts = recv_counts, .displacements = recv_displacements}))

@@ -79,8 +79,11 @@ static tw_status_t tw_collective_check(tw_collective_call_t *call, tw_form_t for
                      ? TW_ERR_INVALID_ARG
                      : call->collective->check(call);
     }
-    return status == TW_OK && call->collective->moves ? tw_movement_check(call->comm, call->how)
-                                                      : status;
+    if (status != TW_OK) {
+        return status;
+    }
+    return call->collective->moves ? tw_movement_check(call->comm, call->how)
+                                   : tw_numbers_check(call->comm, call->how);
 }
 
 tw_status_t tw_collective(tw_collective_call_t *call, tw_form_t form, tw_request_t **request_p)

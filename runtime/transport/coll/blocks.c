@@ -10,7 +10,7 @@
 tw_status_t tw_blocks_sum(const tw_blocks_t *blocks, int ranks, tw_blocks_sum_t *sum)
 {
     *sum = (tw_blocks_sum_t){.longest = blocks->each};
-    if (blocks->counts == NULL && blocks->displacements == NULL) {
+    if (blocks->counts == NULL && blocks->displacements == NULL && blocks->one == 0) {
         if (!tw_size_mul(blocks->each, (size_t)ranks, &sum->total)) {
             return TW_ERR_RANGE;
         }

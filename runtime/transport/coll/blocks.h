@@ -8,15 +8,33 @@
 
 #include <thinwire/status.h>
 
-/* counts NULL: `each` values per block; displacements NULL: blocks are contiguous. */
+/* counts NULL: `each` values per block, where one is not 0 in that of rank one - 1 alone;
+ * displacements NULL: blocks are contiguous. */
 typedef struct tw_blocks {
     size_t        each;
     const size_t *counts, *displacements;
+    int           one;
 } tw_blocks_t;
 
 static inline size_t tw_blocks_count(const tw_blocks_t *blocks, int rank)
 {
-    return blocks->counts != NULL ? blocks->counts[rank] : blocks->each;
+    if (blocks->counts != NULL) {
+        return blocks->counts[rank];
+    }
+    return blocks->one == 0 || blocks->one == rank + 1 ? blocks->each : 0;
+}
+
+static inline size_t tw_blocks_first(const tw_blocks_t *blocks, int rank)
+{
+    size_t at = 0;
+
+    if (blocks->displacements != NULL) {
+        return blocks->displacements[rank];
+    }
+    for (int r = 0; r < rank; r++) {
+        at += tw_blocks_count(blocks, r);
+    }
+    return at;
 }
 
 typedef struct tw_blocks_sum {

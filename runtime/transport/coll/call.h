@@ -59,8 +59,8 @@ static inline void tw_collective_begin(tw_collective_call_t *call, tw_comm_t *co
     call->recv       = recv;
     call->how        = how;
     call->count      = 0;
-    call->out        = (tw_blocks_t){0, NULL, NULL};
-    call->in         = (tw_blocks_t){0, NULL, NULL};
+    call->out        = (tw_blocks_t){.each = 0};
+    call->in         = (tw_blocks_t){.each = 0};
     call->reduction  = TW_SUM;
     call->root       = -1;
     call->algorithm  = NULL;

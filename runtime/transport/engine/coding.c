@@ -62,6 +62,10 @@ static void tw_op_encode_by(tw_request_t *op, const tw_codec_t *codec, const voi
     if (values == codes) { /* tw_lane_codes() */
         return;
     }
+    if (op->device != NULL && codec->dtype == TW_BYTE) {
+        tw_op_copy(op, codes, values, n);
+        return;
+    }
     tw_op_count(op, n);
     if (op->device != NULL) {
         tw_staging_written(op, codes, tw_op_size(op, n));
@@ -97,6 +101,10 @@ static void tw_op_decode_by(tw_request_t *op, const tw_codec_t *codec, const voi
     tw_exec_t         other;
 
     if (values == codes) {
+        return;
+    }
+    if (op->device != NULL && codec->dtype == TW_BYTE) {
+        tw_op_copy(op, values, codes, n);
         return;
     }
     tw_op_timed(op, &op->comm->stats.decode_ns, start,

@@ -184,6 +184,9 @@ static inline const tw_codec_t *tw_how_codec(const tw_comm_t *comm, const tw_how
 /* Collectives without reduction accept no feedback: TW_ERR_INVALID_ARG (logged). */
 tw_status_t tw_movement_check(const tw_comm_t *comm, const tw_how_t *how);
 
+/* Those with one accept no bytes that are no numbers: TW_ERR_UNSUPPORTED (logged). */
+tw_status_t tw_numbers_check(const tw_comm_t *comm, const tw_how_t *how);
+
 /* ---- for algorithms ------------------------------------------------------------------------ */
 
 /* Post a message that stage `stage` of this lane's round waits for; size 0 sends nothing. The tag

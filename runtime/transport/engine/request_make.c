@@ -295,6 +295,15 @@ tw_status_t tw_movement_check(const tw_comm_t *comm, const tw_how_t *how)
     return TW_OK;
 }
 
+tw_status_t tw_numbers_check(const tw_comm_t *comm, const tw_how_t *how)
+{
+    if (tw_how_codec(comm, how)->dtype == TW_BYTE) {
+        TW_ERROR(&comm->log, "codec bytes was given to a reduction; accepted: codecs of numbers");
+        return TW_ERR_UNSUPPORTED;
+    }
+    return TW_OK;
+}
+
 tw_status_t tw_request_compare(const tw_request_t *op, const char *what)
 {
     const tw_call_facts_t facts = {.what      = what,

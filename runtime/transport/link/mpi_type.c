@@ -12,6 +12,8 @@ MPI_Datatype tw_mpi_type(tw_dtype_t dtype)
     case dtype:                                                                                    \
         return mpi;
         TW_DTYPES(TW_TYPE_CASE)
+    case TW_BYTE:
+        return MPI_BYTE;
     default:
         return MPI_DATATYPE_NULL;
     }

@@ -8,7 +8,7 @@
 
 #include "runtime/base/reduction.h"
 
-/* MPI's type of an element type that has a row. */
+/* MPI's type of an element type that has a row, or of a byte. */
 MPI_Datatype tw_mpi_type(tw_dtype_t dtype);
 
 /* MPI's operation for a reduction; the sum for an average, to be divided afterwards. */

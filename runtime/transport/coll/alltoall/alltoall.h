@@ -8,7 +8,7 @@
 
 enum { TW_SEND_COUNT = 0, TW_SEND_FIRST = 1, TW_RECV_COUNT = 2, TW_RECV_FIRST = 3 }; /* op->array */
 
-/* Pairwise and hierarchical serve alltoallv, too. */
+/* Pairwise and hierarchical serve alltoallv, too; with a root, scatter(v) and gather(v). */
 #define TW_ALLTOALL_ROW(x, name, considered) extern const tw_algorithm_row_t tw_alltoall_##name;
 TW_ALLTOALL_ALGORITHMS(TW_ALLTOALL_ROW, )
 

@@ -32,19 +32,25 @@ static size_t tw_block_values(const tw_request_t *op, const tw_lane_t *lane, int
     return other != NULL && other(op, n) ? 0 : tw_lane_fragment(op, lane, n);
 }
 
-/* Where its codes lie. In place, what arrives must not overwrite what is still to be sent. */
+/* In place, what arrives must not overwrite what is still to be sent; a root does only one. */
+static bool tw_block_in_place(const tw_request_t *op)
+{
+    return op->send == op->recv && op->root < 0;
+}
+
+/* Where its codes lie. */
 static uint8_t *tw_codes_out(const tw_request_t *op, const tw_lane_t *lane, int peer)
 {
-    return op->send == op->recv ? tw_lane_slot(op, lane, peer)
-                                : tw_lane_codes(op, lane, peer, tw_block_out(op, lane, peer));
+    return tw_block_in_place(op) ? tw_lane_slot(op, lane, peer)
+                                 : tw_lane_codes(op, lane, peer, tw_block_out(op, lane, peer));
 }
 
 static uint8_t *tw_codes_in(const tw_request_t *op, const tw_lane_t *lane, int peer)
 {
     const int slot = op->comm->size + peer;
 
-    return op->send == op->recv ? tw_lane_slot(op, lane, slot)
-                                : tw_lane_codes(op, lane, slot, tw_block_in(op, lane, peer));
+    return tw_block_in_place(op) ? tw_lane_slot(op, lane, slot)
+                                 : tw_lane_codes(op, lane, slot, tw_block_in(op, lane, peer));
 }
 
 tw_status_t tw_alltoall_exchange(tw_request_t *op, tw_lane_t *lane, int stage,

@@ -16,8 +16,10 @@ static tw_status_t tw_alltoall_check(tw_collective_call_t *call)
     if ((out.total > 0 && call->send == NULL) || (in.total > 0 && call->recv == NULL)) {
         return TW_ERR_INVALID_ARG;
     }
-    call->count     = call->in.each;
-    call->compared  = call->in.each;
+    if (call->root < 0) {
+        call->count = call->in.each;
+    }
+    call->compared  = call->count;
     call->values[0] = call->send != TW_IN_PLACE && out.total > 0 ? call->send : NULL;
     call->values[1] = in.total > 0 ? call->recv : NULL;
     call->extent[0] = out.extent;

@@ -62,9 +62,9 @@ static size_t tw_native_summed(const tw_collective_call_t *call)
 
 bool tw_native_serves_type(tw_operation_t operation, tw_dtype_t dtype)
 {
-    return !tw_dtype_is_narrow(tw_dtype_row(dtype)) ||
-           (operation != TW_OPERATION_ALLREDUCE && operation != TW_OPERATION_REDUCE &&
-            operation != TW_OPERATION_REDUCE_SCATTER);
+    return (operation != TW_OPERATION_ALLREDUCE && operation != TW_OPERATION_REDUCE &&
+            operation != TW_OPERATION_REDUCE_SCATTER) ||
+           !tw_dtype_is_narrow(tw_dtype_row(dtype));
 }
 
 static bool tw_native_adds(const tw_collective_call_t *call)
