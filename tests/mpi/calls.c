@@ -79,12 +79,15 @@ void t_shape_random(t_shape_t *shape, uint64_t *random, int size, size_t max)
     size_t specs = 0, block;
 
     memset(shape, 0, sizeof(*shape));
-    shape->dtype = t_below(random, 3) == 0 ? (tw_dtype_t)(1 + t_below(random, 3)) : TW_F32;
+    shape->kind  = (t_op_t)t_below(random, T_OPS);
+    shape->dtype = t_below(random, 3) == 0 ? (tw_dtype_t)(1 + t_below(random, 4)) : TW_F32;
+    if (shape->dtype > TW_F16) {
+        shape->dtype = shape->kind < T_ALLREDUCE ? TW_BYTE : TW_F32;
+    }
     const char *const *list = t_specs(shape->dtype);
     while (list[specs] != NULL) {
         specs++;
     }
-    shape->kind     = (t_op_t)t_below(random, T_OPS);
     shape->spec     = list[t_below(random, specs)];
     block           = t_block(shape->spec, shape->dtype);
     shape->gap      = t_below(random, 2) * (1 + t_below(random, 9));
@@ -119,6 +122,10 @@ void t_shape_drawn(t_shape_t *shape, t_op_t kind, uint64_t *random, size_t max)
     t_shape_random(shape, random, t_size, max);
     shape->kind  = kind;
     shape->flags = 0;
+    if (shape->dtype == TW_BYTE && kind >= T_ALLREDUCE) {
+        shape->dtype = TW_F32;
+        shape->spec  = "";
+    }
 }
 
 void t_job_finish(t_form_t form, tw_request_t **request_p)
@@ -197,7 +204,10 @@ int t_shape_in_nodes(const t_shape_t *shape)
 
 void t_jobs_edges(tw_comm_t *comm, t_shape_t shape)
 {
-    for (shape.dtype = TW_F32; shape.dtype <= TW_F16; shape.dtype++) {
+    const int movement = shape.kind < T_ALLREDUCE;
+
+    for (int d = TW_F32; d <= TW_F16 + movement; d++) {
+        shape.dtype              = d <= TW_F16 ? (tw_dtype_t)d : TW_BYTE;
         const char *const *specs = t_specs(shape.dtype);
 
         for (; *specs != NULL; specs++) {

@@ -42,11 +42,15 @@ static const char *const specs_bf16[] = {
     "tree8:block=64,split=0.55", "int8:block=192", "static8:offset=10", "onebit", "bf16", NULL};
 static const char *const specs_f16[] = {"tree8", "bitpack:1", "onebit:block=64", "fp16", NULL};
 
+/* No codec that has a spec: tw_codec_bytes(). */
+static const char *const specs_byte[] = {"bytes", NULL};
+
 const char *const *t_specs(tw_dtype_t dtype)
 {
     return dtype == TW_F64    ? t_specs_f64
            : dtype == TW_BF16 ? specs_bf16
            : dtype == TW_F16  ? specs_f16
+           : dtype == TW_BYTE ? specs_byte
                               : t_specs_f32;
 }
 
@@ -54,7 +58,7 @@ const char *t_spec_as_is(tw_dtype_t dtype)
 {
     static const char *const specs[] = {"fp32", "bitpack:8", "bf16", "fp16"};
 
-    return specs[dtype];
+    return dtype == TW_BYTE ? specs_byte[0] : specs[dtype];
 }
 
 int t_is_half(tw_dtype_t dtype)
@@ -72,6 +76,9 @@ double t_value(tw_dtype_t dtype, const void *data, size_t i)
     if (dtype == TW_F64) {
         memcpy(&d, at, sizeof(d));
         return d;
+    }
+    if (dtype == TW_BYTE) {
+        return (double)*(const unsigned char *)at;
     }
     if (t_is_half(dtype)) {
         memcpy(&h, at, sizeof(h));
@@ -97,7 +104,9 @@ static double value_at(uint64_t seed, size_t i)
 void t_fill(tw_dtype_t dtype, uint64_t seed, size_t first, size_t n, void *out)
 {
     for (size_t i = 0; i < n; i++) {
-        if (dtype == TW_F64) {
+        if (dtype == TW_BYTE) {
+            ((unsigned char *)out)[i] = (unsigned char)t_mix(t_mix(seed) + first + i);
+        } else if (dtype == TW_F64) {
             ((double *)out)[i] = value_at(seed, first + i);
         } else if (t_is_half(dtype)) {
             ((uint16_t *)out)[i] =
@@ -229,6 +238,9 @@ const tw_codec_t *t_codec(const char *spec, tw_dtype_t dtype)
 
     if (spec == NULL || spec[0] == '\0') {
         return NULL;
+    }
+    if (dtype == TW_BYTE) {
+        return tw_codec_bytes();
     }
     for (i = 0; i < T_CODECS && codecs[i].spec != NULL; i++) {
         if (codecs[i].dtype == dtype && strcmp(codecs[i].spec, spec) == 0) {

@@ -321,12 +321,13 @@ void t_job_agree(tw_comm_t *comm, const t_shape_t *shape)
 
 void t_shape_note(const t_shape_t *s)
 {
-    static const char *const types[] = {"", " (F64)", " (BF16)", " (F16)"};
+    static const char *const types[] = {"", " (F64)", " (BF16)", " (F16)", ""};
 
     t_note("%s %s%s, count %zu, counts %zu %zu, gap %zu, root %d, %s, algorithm %d, %s%s, "
            "misaligned by %zu, seed %016llx",
-           t_op_names[s->kind], s->spec != NULL ? s->spec : "", types[s->dtype], s->count,
-           s->counts[0][0], s->counts[0][1], s->gap, s->root, tw_reduction_name((int)s->reduction),
+           t_op_names[s->kind], s->spec != NULL ? s->spec : "",
+           types[s->dtype == TW_BYTE ? TW_F16 + 1 : s->dtype], s->count, s->counts[0][0],
+           s->counts[0][1], s->gap, s->root, tw_reduction_name((int)s->reduction),
            (int)s->algorithm, s->in_place ? "in place" : "two buffers",
            s->flags != 0 ? ", same" : "", s->misalign, (unsigned long long)s->seed);
 }

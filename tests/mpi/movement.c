@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/mpi/movement.c - bcast, allgather(v), alltoall(v): exact against encode-then-decode.
+ * tests/mpi/movement.c - bcast, allgather(v), alltoall(v): exact against encode-then-decode; and of
+ * rooted.h, scatter(v) and gather(v).
  */
 #include "config.h"
 
@@ -7,6 +8,7 @@
 #include <string.h>
 
 #include "tests/mpi/job.h"
+#include "tests/mpi/rooted.h"
 
 /* Counts that matter for a codec: nothing, one, a prime, and the edges of its blocks. */
 static size_t edge_count(size_t i, size_t block)
@@ -48,9 +50,11 @@ static void each_codec(t_op_t kind)
         shape.count    = 1237;
         t_job_once(t_world, &shape);
     }
-    for (shape.dtype = TW_F64; shape.dtype <= TW_F16; shape.dtype++) {
-        const char *const *specs = t_specs(shape.dtype);
+    for (int d = TW_F64; d <= TW_F16 + 1; d++) {
+        const char *const *specs;
 
+        shape.dtype = d <= TW_F16 ? (tw_dtype_t)d : TW_BYTE;
+        specs       = t_specs(shape.dtype);
         for (size_t i = 0; specs[i] != NULL; i++) {
             shape.spec     = specs[i];
             shape.in_place = (int)(i % 2);
@@ -218,6 +222,12 @@ static void large_enough_to_be_cut(void)
         shape.spec     = "tree8";
         shape.in_place = 1;
         t_job_once(t_world, &shape);
+        shape.spec  = "bytes";
+        shape.dtype = TW_BYTE;
+        shape.count *= 4;
+        t_job_once(t_world, &shape);
+        shape.dtype    = TW_F32;
+        shape.in_place = 0;
     }
 }
 
@@ -328,6 +338,8 @@ static const t_case_t cases[] = {
     {"one rank has it all", one_rank_has_it_all, 1},
     {"special values arrive", special_values_arrive, 1},
     {"large enough to be cut", large_enough_to_be_cut, 1},
+    {"a root scatters and gathers", a_root_scatters_and_gathers, 1},
+    {"what a root and bytes refuse", what_a_root_and_bytes_refuse, 1},
     {"some ranks in place", some_ranks_in_place, 2},
     {"some ranks in place, by MPI", some_ranks_in_place_by_mpi, 2},
 };
