@@ -274,6 +274,8 @@ static int run_job(const operation_t *operation, const job_t *job, const collect
     if (ctx == NULL) {
         return EXIT_FAILED;
     }
+    specs.moves =
+        operation->kind != TW_OPERATION_ALLREDUCE && operation->kind != TW_OPERATION_REDUCE_SCATTER;
     if (specs_create(&specs, job, ctx, a->codecs != NULL ? a->codecs : DEFAULT_CODECS, TW_F32) !=
         0) {
         tw_context_destroy(ctx);

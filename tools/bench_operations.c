@@ -16,6 +16,12 @@
 
 #define PIECE ((size_t)65536) /* values compared at once */
 
+/* As the library counts the values, of which a movement may send the bytes. */
+static size_t counted(const bench_call_t *x, const tw_how_t *how)
+{
+    return how->codec == tw_codec_bytes() ? x->count * sizeof(float) : x->count;
+}
+
 static int allreduce_native(const bench_call_t *x)
 {
     return MPI_Allreduce(x->send, x->recv, (int)x->count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
@@ -53,7 +59,8 @@ static tw_status_t bcast_thinwire(const bench_call_t *x, const tw_how_t *how)
     if (checked && x->job->rank == 0) {
         memcpy(x->recv, x->send, x->count * sizeof(float));
     }
-    return tw_bcast(x->comm, x->job->rank == 0 && !checked ? x->send : x->recv, x->count, 0, how);
+    return tw_bcast(x->comm, x->job->rank == 0 && !checked ? x->send : x->recv, counted(x, how), 0,
+                    how);
 }
 
 static int bcast_exact(const bench_call_t *x, size_t first, size_t n, double *exact)
@@ -66,7 +73,7 @@ static int bcast_exact(const bench_call_t *x, size_t first, size_t n, double *ex
 
 static tw_status_t bcast_plan(const bench_call_t *x, const tw_how_t *how, tw_request_t **plan_p)
 {
-    return tw_bcast_init(x->comm, x->recv, x->count, 0, how, plan_p);
+    return tw_bcast_init(x->comm, x->recv, counted(x, how), 0, how, plan_p);
 }
 
 static int reduce_scatter_native(const bench_call_t *x)
@@ -110,12 +117,12 @@ static int allgather_native(const bench_call_t *x)
 
 static tw_status_t allgather_thinwire(const bench_call_t *x, const tw_how_t *how)
 {
-    return tw_allgather(x->comm, x->send, x->recv, x->count, how);
+    return tw_allgather(x->comm, x->send, x->recv, counted(x, how), how);
 }
 
 static tw_status_t allgather_plan(const bench_call_t *x, const tw_how_t *how, tw_request_t **plan_p)
 {
-    return tw_allgather_init(x->comm, x->send, x->recv, x->count, how, plan_p);
+    return tw_allgather_init(x->comm, x->send, x->recv, counted(x, how), how, plan_p);
 }
 
 /* Values [first, first + n) of recv may belong to several ranks' blocks. */
@@ -144,12 +151,12 @@ static int alltoall_native(const bench_call_t *x)
 
 static tw_status_t alltoall_thinwire(const bench_call_t *x, const tw_how_t *how)
 {
-    return tw_alltoall(x->comm, x->send, x->recv, x->count, how);
+    return tw_alltoall(x->comm, x->send, x->recv, counted(x, how), how);
 }
 
 static tw_status_t alltoall_plan(const bench_call_t *x, const tw_how_t *how, tw_request_t **plan_p)
 {
-    return tw_alltoall_init(x->comm, x->send, x->recv, x->count, how, plan_p);
+    return tw_alltoall_init(x->comm, x->send, x->recv, counted(x, how), how, plan_p);
 }
 
 /* Values [first, first + n) of recv may belong to several ranks: in block b from rank b, who holds

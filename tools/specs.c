@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "tools/specs.h"
 
@@ -11,8 +12,13 @@ static tw_status_t add_spec(specs_t *specs, tw_context_t *ctx, const char *spec,
                             char *why, size_t size)
 {
     const size_t i      = specs->count;
-    tw_status_t  status = tw_codec_create(ctx, spec, dtype, &specs->codec[i], why, size);
+    tw_status_t  status = TW_OK;
 
+    if (specs->moves && strcmp(spec, "bytes") == 0) {
+        specs->codec[i] = (tw_codec_t *)(uintptr_t)tw_codec_bytes();
+    } else {
+        status = tw_codec_create(ctx, spec, dtype, &specs->codec[i], why, size);
+    }
     if (status == TW_OK) {
         snprintf(specs->text[i], SPECS_LENGTH, "%s", spec);
         tw_codec_traits(specs->codec[i], &specs->traits[i]);

@@ -13,6 +13,7 @@
 
 typedef struct specs {
     size_t            count;
+    int               moves; /* set before: "bytes" stands for tw_codec_bytes(), too */
     char              text[SPECS_MAX][SPECS_LENGTH]; /* as the user wrote it */
     tw_codec_t       *codec[SPECS_MAX];
     tw_codec_traits_t traits[SPECS_MAX];
