@@ -41,7 +41,7 @@ ACCEPTED = "accepted: contiguous arrays of %s or %s with the buffer protocol or 
     ", ".join(DTYPES[:-1]),
     DTYPES[-1],
 )
-_OCTETS = -1  # where elements are asked for: codes; no tw_dtype_t
+OCTETS = -1  # codes, and elements of other types as their bytes; no tw_dtype_t
 
 MOST = 2 ** (8 * ctypes.sizeof(ctypes.c_size_t)) - 1  # what a size_t holds; ctypes cuts off the rest
 
@@ -49,7 +49,7 @@ _ORDER = "<" if sys.byteorder == "little" else ">"
 _FORMATS = {
     mark + letter: dtype
     for mark in ("", "@", "=", _ORDER)
-    for letter, dtype in (("f", _c.F32), ("d", _c.F64), ("e", _c.F16), ("B", _OCTETS), ("b", _OCTETS), ("c", _OCTETS))
+    for letter, dtype in (("f", _c.F32), ("d", _c.F64), ("e", _c.F16), ("B", OCTETS), ("b", OCTETS), ("c", OCTETS))
 }
 _ndarray = numpy.ndarray
 _addressof = ctypes.addressof
@@ -74,7 +74,7 @@ def dtype_number(dtype: Any) -> int:
 
 def numpy_dtype(number: int) -> Any:
     """NumPy's dtype of elements; it has bfloat16 from the package ml_dtypes."""
-    if number == _OCTETS:
+    if number == OCTETS:
         return UINT8
     if number == _c.BF16:
         try:
@@ -136,15 +136,15 @@ def octets(x: Any, name: str, write: bool = False) -> Elements:
             anchor = _anchor(x)
         except TypeError:  # read-only or not contiguous
             return _any(x, name, write)
-        return _addressof(anchor), x.size, _OCTETS, x.shape, None, anchor
+        return _addressof(anchor), x.size, OCTETS, x.shape, None, anchor
     found = _any(x, name, write)
-    if found[2] != _OCTETS:
+    if found[2] != OCTETS:
         raise InvalidTypeError("%s holds %s; accepted: bytes, or an array of uint8" % (name, DTYPES[found[2]]))
     return found
 
 
 def _checked(found: Elements, name: str) -> Elements:
-    if found[2] == _OCTETS:
+    if found[2] == OCTETS:
         raise InvalidTypeError("%s holds bytes; %s" % (name, ACCEPTED))
     return found
 
@@ -183,7 +183,7 @@ def _viewed(view: memoryview, number: int, name: str, write: bool) -> Elements:
 
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
 _DEFAULT_STREAM = 1  # what DLPack calls the legacy default stream
-_DLPACK_TYPES = {(2, 32): _c.F32, (2, 64): _c.F64, (2, 16): _c.F16, (4, 16): _c.BF16, (0, 8): _OCTETS, (1, 8): _OCTETS}
+_DLPACK_TYPES = {(2, 32): _c.F32, (2, 64): _c.F64, (2, 16): _c.F16, (4, 16): _c.BF16, (0, 8): OCTETS, (1, 8): OCTETS}
 
 
 class _Tensor(Structure):  # DLTensor
@@ -296,7 +296,7 @@ def new(x: Any, shape: Any, number: int, device: Optional[Place]) -> Any:
 
 
 def _new(x: Any, shape: Any, number: int, device: Optional[Place]) -> Any:
-    name = "uint8" if number == _OCTETS else DTYPES[number]
+    name = "uint8" if number == OCTETS else DTYPES[number]
     if type(x) is _ndarray or not hasattr(x, "__dlpack__") or isinstance(x, _ndarray):
         return numpy.empty(shape, numpy_dtype(number))
     if hasattr(x, "new_empty"):  # PyTorch
@@ -313,7 +313,7 @@ def _new(x: Any, shape: Any, number: int, device: Optional[Place]) -> Any:
 
 def new_octets(x: Any, count: int, device: Optional[Place]) -> Any:
     """As new(), for codes of so many bytes."""
-    return new(x, count, _OCTETS, device)
+    return new(x, count, OCTETS, device)
 
 
 def _memory(device: Optional[Place]) -> str:

@@ -12,7 +12,21 @@ import numpy
 
 from thinwire import _c
 from thinwire._bits import moved
-from thinwire._buffers import DTYPES, ITEM, MOST, RESIDUALS, Elements, Place, elements, integer, new, same_memory, shown
+from thinwire._buffers import (
+    DTYPES,
+    ITEM,
+    MOST,
+    OCTETS,
+    RESIDUALS,
+    Elements,
+    Place,
+    elements,
+    integer,
+    new,
+    octets,
+    same_memory,
+    shown,
+)
 from thinwire._library import IN_PLACE, lib
 from thinwire.codec import find
 from thinwire.errors import InvalidArgumentError, InvalidTypeError
@@ -101,18 +115,20 @@ def _output(out: Any, x: Any, source: Elements, shape: Any, offset: int = 0) -> 
     """Where the result goes, for input `source` of x: (out, address of input, address of output, anchor). Input that
     is `offset` elements behind the start of out is in place."""
     send, count, number, _, device, _ = source
+    read = octets if number == OCTETS else elements
     if out is None:
         out = new(x, shape, number, device)
-        recv, _, _, _, _, anchor = elements(out, "out", True)
+        recv, _, _, _, _, anchor = read(out, "out", True)
         return out, send, recv, anchor
-    recv, room, other, found, place, anchor = elements(out, "out", True)
+    recv, room, other, found, place, anchor = read(out, "out", True)
     if other != number:
         raise InvalidTypeError("x holds %s, out %s" % (DTYPES[number], DTYPES[other]))
     if found != shape:
-        raise InvalidArgumentError("out has the shape %s; the result has %s" % (found, shape))
+        axes = -1 if number == OCTETS else None
+        raise InvalidArgumentError("out has the shape %s; the result has %s" % (found[:axes], shape[:axes]))
     if device is not place:
         same_memory(device, place, "x", "out")
-    item = ITEM[number]
+    item = 1 if number == OCTETS else ITEM[number]
     if count == 0:
         pass
     elif send == recv + offset * item:
@@ -132,8 +148,8 @@ def _counts(comm: Any, counts: Iterable[int], name: str) -> List[int]:
     return found
 
 
-def _sizes(counts: Sequence[int]) -> Any:
-    return (ctypes.c_size_t * len(counts))(*counts)
+def _sizes(counts: Sequence[int], unit: int = 1) -> Any:
+    return (ctypes.c_size_t * len(counts))(*(count * unit for count in counts))
 
 
 def _share(comm: Any, count: int) -> int:
@@ -146,17 +162,22 @@ def _share(comm: Any, count: int) -> int:
 # ---- movement ------------------------------------------------------------------------------------
 
 
+def _source(seen: Any, tail: Tuple[int, ...], write: bool = False) -> Tuple[Elements, int]:
+    """What moved() made of x; and what the library counts of each of its elements: bytes, or itself."""
+    return (octets(seen, "x", write), tail[0]) if tail else (elements(seen, "x", write), 1)
+
+
 def bcast(comm: Any, x: Any, codec: Any, root: int, same: bool, algorithm: Optional[str]) -> Call:
     root = _root(comm, root)
-    seen, _, _ = moved(x, None, codec)
-    address, count, number, _, device, anchor = elements(seen, "x", same or comm.rank != root)
+    seen, _, tail, _ = moved(x, None, codec)
+    (address, count, number, _, device, anchor), _ = _source(seen, tail, same or comm.rank != root)
     how = _how(comm, codec, number, device, algorithm, None, _c.BCAST_SAME if same else 0)
     return (comm._pointer, address, count, root, how), (anchor, x), x
 
 
 def allgather(comm: Any, x: Any, codec: Any, out: Any, algorithm: Optional[str]) -> Call:
-    seen, into, back = moved(x, out, codec)
-    source = elements(seen, "x")
+    seen, into, tail, back = moved(x, out, codec)
+    source, _ = _source(seen, tail)
     _, count, number, shape, device, anchor = source
     into, send, recv, kept = _output(into, seen, source, (comm.size,) + shape, comm.rank * count)
     how = _how(comm, codec, number, device, algorithm)
@@ -165,22 +186,22 @@ def allgather(comm: Any, x: Any, codec: Any, out: Any, algorithm: Optional[str])
 
 def allgatherv(comm: Any, x: Any, counts: Any, codec: Any, out: Any, algorithm: Optional[str]) -> Call:
     counts = _counts(comm, counts, "counts")
-    seen, into, back = moved(x, out, codec)
-    source = elements(seen, "x")
+    seen, into, tail, back = moved(x, out, codec)
+    source, unit = _source(seen, tail)
     _, count, number, _, device, anchor = source
-    if count != counts[comm.rank]:
-        raise InvalidArgumentError("x has %d elements, counts says %d" % (count, counts[comm.rank]))
-    into, send, recv, kept = _output(into, seen, source, (sum(counts),), sum(counts[: comm.rank]))
+    if count != counts[comm.rank] * unit:
+        raise InvalidArgumentError("x has %d elements, counts says %d" % (count // unit, counts[comm.rank]))
+    into, send, recv, kept = _output(into, seen, source, (sum(counts), *tail), unit * sum(counts[: comm.rank]))
     how = _how(comm, codec, number, device, algorithm)
-    sizes = _sizes(counts)
+    sizes = _sizes(counts, unit)
     return (comm._pointer, send, recv, ctypes.addressof(sizes), None, how), (anchor, kept, x, sizes), back(into)
 
 
 def alltoall(comm: Any, x: Any, codec: Any, out: Any, algorithm: Optional[str]) -> Call:
-    seen, into, back = moved(x, out, codec)
-    source = elements(seen, "x")
+    seen, into, tail, back = moved(x, out, codec)
+    source, unit = _source(seen, tail)
     _, count, number, shape, device, anchor = source
-    share = _share(comm, count)
+    share = _share(comm, count // unit) * unit
     into, send, recv, kept = _output(into, seen, source, shape)
     how = _how(comm, codec, number, device, algorithm)
     return (comm._pointer, send, recv, share, how), (anchor, kept, x), back(into)
@@ -189,18 +210,52 @@ def alltoall(comm: Any, x: Any, codec: Any, out: Any, algorithm: Optional[str]) 
 def alltoallv(comm: Any, x: Any, send_counts: Any, recv_counts: Any, codec: Any, out: Any) -> Call:
     send_counts = _counts(comm, send_counts, "send_counts")
     recv_counts = _counts(comm, recv_counts, "recv_counts")
-    seen, into, back = moved(x, out, codec)
-    source = elements(seen, "x")
+    seen, into, tail, back = moved(x, out, codec)
+    source, unit = _source(seen, tail)
     _, count, number, _, device, anchor = source
-    if count != sum(send_counts):
-        raise InvalidArgumentError("x has %d elements, send_counts says %d" % (count, sum(send_counts)))
-    into, send, recv, kept = _output(into, seen, source, (sum(recv_counts),))
+    if count != sum(send_counts) * unit:
+        raise InvalidArgumentError("x has %d elements, send_counts says %d" % (count // unit, sum(send_counts)))
+    into, send, recv, kept = _output(into, seen, source, (sum(recv_counts), *tail))
     if send == IN_PLACE and send_counts != recv_counts:
         raise InvalidArgumentError("in place, send_counts and recv_counts must be equal")
     how = _how(comm, codec, number, device, None)
-    sizes = (_sizes(send_counts), _sizes(recv_counts))
+    sizes = (_sizes(send_counts, unit), _sizes(recv_counts, unit))
     first, second = (ctypes.addressof(size) for size in sizes)
     return (comm._pointer, send, first, None, recv, second, None, how), (anchor, kept, x, sizes), back(into)
+
+
+def gather(comm: Any, x: Any, codec: Any, root: int, out: Any) -> Call:
+    root = _root(comm, root)
+    mine = comm.rank == root
+    seen, into, tail, back = moved(x, out if mine else None, codec)
+    source, _ = _source(seen, tail)
+    send, count, number, shape, device, anchor = source
+    how = _how(comm, codec, number, device, None)
+    if not mine:
+        return (comm._pointer, send, None, count, root, how), (anchor, x), None
+    into, send, recv, kept = _output(into, seen, source, (comm.size,) + shape, root * count)
+    return (comm._pointer, send, recv, count, root, how), (anchor, kept, x), back(into)
+
+
+def scatter(comm: Any, x: Any, codec: Any, root: int, out: Any) -> Call:
+    """The block, out or a new array, is the input of gather(), x its output."""
+    root = _root(comm, root)
+    if comm.rank != root:
+        if out is None:
+            raise InvalidArgumentError("out is needed on other ranks than the root, which alone has x")
+        seen, _, tail, _ = moved(out, None, codec)
+        (recv, count, number, _, device, anchor), _ = _source(seen, tail, True)
+        return (comm._pointer, None, recv, count, root, _how(comm, codec, number, device, None)), (anchor, out), out
+    seen, into, tail, back = moved(x, out, codec)
+    (send, count, number, shape, device, anchor), _ = _source(seen, tail)
+    if len(shape) == len(tail) or shape[0] != comm.size:
+        raise InvalidArgumentError("x must have a first axis of %d, a block for each rank" % comm.size)
+    own = count // comm.size
+    into, place, recv, kept = _output(
+        into, seen, (send, count, number, shape, device, anchor), shape[1:], -root * own
+    )
+    how = _how(comm, codec, number, device, None)
+    return (comm._pointer, send, IN_PLACE if place == IN_PLACE else recv, own, root, how), (anchor, kept, x), back(into)
 
 
 # ---- reductions ----------------------------------------------------------------------------------

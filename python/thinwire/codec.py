@@ -7,6 +7,7 @@ from thinwire import _c
 from thinwire._buffers import (
     DTYPES,
     LOSSLESS,
+    OCTETS,
     RESIDUALS,
     Place,
     dtype_number,
@@ -185,6 +186,8 @@ def _create(spec: str, number: int) -> int:
 def find(codec: Union[str, Codec, None], number: int) -> Optional[int]:
     """The tw_codec_t for elements of a dtype; of nothing: one that loses nothing."""
     if codec is None:
+        if number == OCTETS:
+            return int(lib.tw_codec_bytes())
         return None if number == _c.F32 else Codec(LOSSLESS[number], DTYPES[number])._pointer
     if isinstance(codec, Codec):
         if codec._number != number:

@@ -56,7 +56,8 @@ class Comm:
 
     - x and out are contiguous arrays of float32, float64, float16 or bfloat16: NumPy arrays, or anything with the
       buffer protocol or DLPack, such as PyTorch's tensors. Results are new arrays of the kind of x, or out, which is returned too.
-      bcast, allgather(v) and alltoall(v) also move integers of 4 and 8 bytes of NumPy and PyTorch, without a codec.
+      bcast, allgather(v), alltoall(v), gather and scatter move elements of any other type of NumPy, PyTorch and the
+      buffer protocol, too, as their bytes, without a codec.
     - codec is a spec ("tree8"), a Codec, or None: nothing is lost. For float64 only bitpack:1 to bitpack:8 and int:B
       exist, for 16-bit elements only bf16 or fp16, which leave them as they are, and codecs of less than 2 bytes.
     - algorithm names one ("direct", "two_pass", "grid", "hierarchical", "node", "mpi"), where it can serve.
@@ -274,6 +275,33 @@ class Comm:
     ) -> Plan:
         """A plan of alltoallv()."""
         return self._plan("alltoallv", _calls.alltoallv(self, x, send_counts, recv_counts, codec, out))
+
+    def gather(self, x: Any, codec: CodecLike = None, *, root: int = 0, out: Any = None) -> Any:
+        """The x of all ranks, in their order, on the root: shape (size,) + x.shape; None, and out ignored, elsewhere.
+        The root's own part too is what was decoded. In place: x is out[root]."""
+        return self._run("gather", _calls.gather(self, x, codec, root, out))
+
+    def igather(self, x: Any, codec: CodecLike = None, *, root: int = 0, out: Any = None) -> Request:
+        """As gather(), nonblocking."""
+        return self._begin("igather", _calls.gather(self, x, codec, root, out))
+
+    def gather_init(self, x: Any, codec: CodecLike = None, *, root: int = 0, out: Any = None) -> Plan:
+        """A plan of gather()."""
+        return self._plan("gather", _calls.gather(self, x, codec, root, out))
+
+    def scatter(self, x: Any, codec: CodecLike = None, *, root: int = 0, out: Any = None) -> Any:
+        """The r-th block of the root's x, whose first axis has size, to rank r, into out, which only the root may
+        leave out: it has the shape and dtype of a block. x is ignored elsewhere. In place: the root's out is x[root].
+        Returns out."""
+        return self._run("scatter", _calls.scatter(self, x, codec, root, out))
+
+    def iscatter(self, x: Any, codec: CodecLike = None, *, root: int = 0, out: Any = None) -> Request:
+        """As scatter(), nonblocking."""
+        return self._begin("iscatter", _calls.scatter(self, x, codec, root, out))
+
+    def scatter_init(self, x: Any, codec: CodecLike = None, *, root: int = 0, out: Any = None) -> Plan:
+        """A plan of scatter()."""
+        return self._plan("scatter", _calls.scatter(self, x, codec, root, out))
 
     # ---- reductions: in the order of ranks, in the dtype of x, of decoded values --------------------
 

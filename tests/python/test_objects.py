@@ -70,6 +70,18 @@ class Objects(unittest.TestCase):
         got = self.comm.reduce_scatter(parts, out=parts)
         self.assertEqual((got.tolist(), parts[0]), ([size * rank], size * rank))
 
+    def test_buffers_of_bytes(self):
+        others = (ctypes.c_longlong * 7)(rank), np.arange(7, dtype=">f4") + np.float32(rank)
+        for x in (b"%07d" % rank, bytearray(b"%07d" % rank), array.array("h", [rank] * 7), *others):
+            want = np.asarray(memoryview(x))
+            got = self.comm.allgather(x)
+            self.assertEqual((got.dtype, got.shape), (want.dtype, (size, 7)))
+            self.assertEqual(got[rank].tobytes(), want.tobytes())
+        x = bytearray(b"seven %d" % rank)
+        self.assertIs(self.comm.bcast(x), x)
+        self.assertEqual(x, b"seven 0")
+        self.assertRaises(InvalidArgumentError, lambda: self.comm.bcast(b"seven", root=(rank + 1) % size) if size > 1 else self.comm.bcast(b"", root=1))
+
     def test_in_place(self):
         """Equal addresses reach the library as TW_IN_PLACE, which alone may share memory."""
         x, parts = self.x, np.zeros((size, 5), np.float32)
@@ -115,7 +127,12 @@ class Objects(unittest.TestCase):
         got = self.comm.allgather(whole)
         self.assertEqual((got.dtype, got[size - 1].tolist()), (torch.int64, (torch.arange(6).reshape(2, 3) - size + 1).tolist()))
         self.assertRaises(InvalidTypeError, lambda: self.comm.allgather(whole, "bitpack:8"))
-        self.assertRaises(InvalidTypeError, lambda: self.comm.allgather(whole > 0))
+        for odd in (whole > 0, whole.to(torch.int16), torch.complex(whole.float(), whole.float()), whole[0, 0]):
+            got = self.comm.allgather(odd)
+            self.assertEqual((got.dtype, got.shape), (odd.dtype, (size, *odd.shape)))
+            self.assertTrue(torch.equal(got[rank], odd))
+        for odd in (whole.T, torch.ones(3, dtype=torch.complex64).conj()):
+            self.assertRaises(InvalidArgumentError, lambda: self.comm.allgather(odd))
         codec = thinwire.Codec("tree8")
         codes = codec.encode(x)
         self.assertEqual((codes.dtype, tuple(codes.shape)), (torch.uint8, (codec.size(1000),)))

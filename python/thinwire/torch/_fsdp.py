@@ -106,6 +106,6 @@ class Gather(_Allocating):
         self._check(group)
         _check_tensor(input_tensor)
         if self._codec is None or not is_real(input_tensor) or input_tensor.dtype in WIDE:
-            unpack(self._comm.allgather(packed(input_tensor)), output_tensor, input_tensor)
+            unpack(self._comm.allgather(packed(input_tensor)), output_tensor)
         else:
             write(output_tensor, self._comm.allgather(vector(input_tensor), self._codec))

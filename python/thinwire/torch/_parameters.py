@@ -44,7 +44,7 @@ def broadcast_parameters(
         if _exact(tensor) or made.traits.lossless:
             values = packed(tensor).clone()
             comm.bcast(values, root=root)
-            unpack(values, tensor, tensor)
+            unpack(values, tensor)
         else:
             values = vector(tensor).clone()
             comm.bcast(values, made, root=root, same=True)

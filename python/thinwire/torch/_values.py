@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """thinwire/torch/_values.py - what of a tensor travels: real numbers, or, where nothing may be lost, its bytes.
 
-A complex number is a pair of real ones. The library moves float32 and float64; whatever else there is (integers, bools,
-numbers of 16 bits) goes through it as bytes, four to a float32, which no codec touches.
+A complex number is a pair of real ones. Integers and bools, and all that loses nothing, move as bytes.
 """
 from typing import Any
 
@@ -61,18 +60,10 @@ def write(tensor: Any, values: Any) -> None:
 
 
 def packed(tensor: Any) -> Any:
-    """Its bytes as a vector of float32, filled up with zeros; the same memory where that serves."""
-    octets = tensor.detach().resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8)
-    if octets.numel() % 4 == 0 and octets.storage_offset() % 4 == 0:
-        return octets.view(torch.float32)
-    values = torch.zeros((octets.numel() + 3) // 4)
-    values.view(torch.uint8)[: octets.numel()] = octets
-    return values
+    """Its bytes as a vector; the same memory where that serves."""
+    return tensor.detach().resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8)
 
 
-def unpack(values: Any, tensor: Any, source: Any) -> None:
-    """What packed() has made of tensors like `source`, a row for each, into `tensor`, which holds them all."""
-    octets = source.numel() * source.element_size()
-    if octets > 0:
-        rows = values.view(-1, (octets + 3) // 4).view(torch.uint8)[:, :octets]
-        tensor.copy_(rows.contiguous().view(-1).view(source.dtype).view(tensor.shape))
+def unpack(octets: Any, tensor: Any) -> None:
+    """What packed() has made of tensors of this dtype, one behind the other, into `tensor`, which holds them all."""
+    tensor.copy_(octets.reshape(-1).view(tensor.dtype).view(tensor.shape))
