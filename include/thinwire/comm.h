@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * thinwire/comm.h - communicators: an MPI communicator with codecs, transport and placement.
+ * thinwire/comm.h - communicators: an MPI communicator with codecs, transport and placement; and,
+ * where THINWIRE_NO_MPI is defined, those of thinwire/store.h, without mpi.h.
  */
 #ifndef THINWIRE_COMM_H
 #define THINWIRE_COMM_H
@@ -7,7 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifndef THINWIRE_NO_MPI
 #include <mpi.h>
+#endif
 
 #include <thinwire/context.h>
 #include <thinwire/declare.h>
@@ -22,6 +25,7 @@ typedef struct tw_comm tw_comm_t;
  * from any thread. */
 const char *tw_endpoints(void);
 
+#ifndef THINWIRE_NO_MPI
 /** Create a communicator over the ranks of an MPI intracommunicator. Collective over parent.
  * Duplicates parent; errors of MPI calls on the duplicate are returned, not fatal. All ranks
  * compare version, byte order and the settings that affect messages; if one differs, or a rank has
@@ -37,6 +41,7 @@ const char *tw_endpoints(void);
  * Threads: one thread at a time per communicator. Different threads may use different communicators
  * if MPI was initialised with MPI_THREAD_MULTIPLE. */
 tw_status_t tw_comm_create(tw_context_t *ctx, MPI_Comm parent, tw_comm_t **comm_p);
+#endif
 
 /** Release a communicator. Collective. Before MPI_Finalize.
  * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_BUSY (requests or feedback objects exist; nothing is

@@ -146,6 +146,9 @@ static void tw_comm_abandon(tw_comm_t *comm)
     if (comm->endpoint_state != NULL) {
         comm->endpoint->abandon(comm);
     }
+    if (comm->mpi->Comm_abandon != NULL) {
+        comm->mpi->Comm_abandon(&comm->comm);
+    }
     tw_auto_close(comm, false);
     tw_comm_leave_seat(comm);
     tw_codec_destroy(comm->fp32);

@@ -32,7 +32,9 @@ tw_status_t tw_comm_mpi(tw_comm_t *comm, int mpi_result, const char *call)
     }
     if (comm->status == TW_OK) {
         comm->mpi->Error_string(mpi_result, text, &length);
-        TW_ERROR(&comm->log, "%s failed: %s; the communicator is dead%s", call, text,
+        TW_ERROR(&comm->log, "%s%s%s; the communicator is dead%s",
+                 comm->mpi->Comm_progress == NULL ? call : "",
+                 comm->mpi->Comm_progress == NULL ? " failed: " : "", text,
                  tw_comm_hint(comm, mpi_result));
         comm->status = TW_ERR_MPI;
     }

@@ -25,6 +25,10 @@ typedef struct tw_mpi_ops {
     int (*Testall)(int, MPI_Request[], int *, MPI_Status[]);
     /* NULL: messages are tested by Testall, batch by batch. */
     int (*Testsome)(int, MPI_Request[], int *, int[], MPI_Status[]);
+    /* Beyond MPI (sockets/mpi.h); NULL: there is none. Advance connections while no message is
+     * awaited, to notice that a rank is lost; and free a communicator that is dead. */
+    int (*Comm_progress)(MPI_Comm);
+    int (*Comm_abandon)(MPI_Comm *);
 #define X(name) __typeof__(MPI_##name) *name;
     TW_MPI_OPS(X)
 #undef X

@@ -109,6 +109,9 @@ static tw_status_t tw_mpi_progress(tw_comm_t *comm)
             }
         }
     }
+    if (some.count == 0 && status == TW_OK && comm->mpi->Comm_progress != NULL) {
+        return tw_comm_mpi(comm, comm->mpi->Comm_progress(comm->comm), "progress");
+    }
     return status == TW_OK ? tw_mpi_test_some(comm, &some) : status;
 }
 
