@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * sockets/match.c - lists of messages, and which receive takes which message.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/sockets/world.h"
+
+tw_tcp_message_t *tw_tcp_new(tw_world_t *world, tw_frame_kind_t kind)
+{
+    tw_tcp_message_t *message = calloc(1, sizeof(*message));
+
+    if (message != NULL) {
+        message->world      = world;
+        message->frame.kind = kind;
+    }
+    return message;
+}
+
+void tw_tcp_free(tw_tcp_message_t *message)
+{
+    if (message != NULL) {
+        if (message->owned) {
+            free(message->data);
+        }
+        free(message->schedule);
+        free(message);
+    }
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+void tw_list_append(tw_tcp_list_t *list, tw_tcp_message_t *message)
+{
+    message->next = NULL;
+    if (list->first == NULL) {
+        list->first = message;
+    } else {
+        list->last->next = message;
+    }
+    list->last = message;
+}
+
+/* What stands behind `before` (NULL: the first). */
+static tw_tcp_message_t *tw_list_take(tw_tcp_list_t *list, tw_tcp_message_t *before)
+{
+    tw_tcp_message_t **at    = before != NULL ? &before->next : &list->first;
+    tw_tcp_message_t  *found = *at;
+
+    *at = found->next;
+    if (list->last == found) {
+        list->last = before;
+    }
+    found->next = NULL;
+    return found;
+}
+
+tw_tcp_message_t *tw_list_pop(tw_tcp_list_t *list)
+{
+    return list->first != NULL ? tw_list_take(list, NULL) : NULL;
+}
+
+tw_tcp_message_t *tw_list_match(tw_tcp_list_t *list, uint64_t context, int tag)
+{
+    tw_tcp_message_t *before = NULL;
+
+    for (tw_tcp_message_t *m = list->first; m != NULL; before = m, m = m->next) {
+        if (m->frame.context == context && m->frame.tag == tag) {
+            return tw_list_take(list, before);
+        }
+    }
+    return NULL;
+}
+
+tw_tcp_message_t *tw_list_numbered(tw_tcp_list_t *list, uint64_t number)
+{
+    tw_tcp_message_t *before = NULL;
+
+    for (tw_tcp_message_t *m = list->first; m != NULL; before = m, m = m->next) {
+        if (m->frame.sender == number) {
+            return tw_list_take(list, before);
+        }
+    }
+    return NULL;
+}
+
+/* ---- matching -------------------------------------------------------------------------------- */
+
+bool tw_match_fits(tw_tcp_message_t *receive, size_t size)
+{
+    if (size > receive->room) { /* comes, and is dropped */
+        receive->error = MPI_ERR_TRUNCATE;
+        receive->data  = malloc(size);
+        receive->owned = true;
+    }
+    receive->frame.size = size;
+    receive->moved      = 0;
+    return size == 0 || receive->data != NULL;
+}
+
+/* The first that matches, left where it is. */
+static const tw_tcp_message_t *tw_list_seek(const tw_tcp_list_t *list, const tw_frame_t *frame)
+{
+    const tw_tcp_message_t *m = list->first;
+
+    while (m != NULL && (m->frame.context != frame->context || m->frame.tag != frame->tag)) {
+        m = m->next;
+    }
+    return m;
+}
+
+/* The receive that was posted first, from this peer or from any. */
+static tw_tcp_message_t *tw_match_posted(tw_world_t *world, tw_peer_t *peer,
+                                         const tw_frame_t *frame)
+{
+    const tw_tcp_message_t *wild  = tw_list_seek(&world->wild, frame);
+    const tw_tcp_message_t *named = wild != NULL ? tw_list_seek(&peer->posted, frame) : NULL;
+    tw_tcp_message_t       *found;
+
+    if (wild == NULL || (named != NULL && named->frame.sender < wild->frame.sender)) {
+        return tw_list_match(&peer->posted, frame->context, frame->tag);
+    }
+    found         = tw_list_match(&world->wild, frame->context, frame->tag);
+    found->source = 0;
+    while (&world->peers[found->group->ranks[found->source]] != peer) {
+        found->source++;
+    }
+    return found;
+}
+
+tw_tcp_message_t *tw_match_arrival(tw_world_t *world, tw_peer_t *peer, const tw_frame_t *frame)
+{
+    tw_tcp_message_t *message = tw_match_posted(world, peer, frame);
+
+    if (message != NULL) {
+        return tw_match_fits(message, frame->size) ? message : NULL;
+    }
+    message = tw_tcp_new(world, (tw_frame_kind_t)frame->kind);
+    if (message == NULL) {
+        return NULL;
+    }
+    message->frame = *frame;
+    if (frame->kind == TW_FRAME_EAGER && frame->size > 0) {
+        message->data  = malloc(frame->size);
+        message->owned = true;
+        if (message->data == NULL) {
+            free(message);
+            return NULL;
+        }
+    }
+    tw_list_append(&peer->unexpected, message);
+    return message;
+}
+
+void tw_match_complete(tw_tcp_message_t *message)
+{
+    tw_tcp_message_t *taker = message->taker;
+
+    message->done = true;
+    message->world->moved++;
+    if (taker != NULL) { /* it had come before its receive, but not all of it */
+        if (taker->error == MPI_SUCCESS && message->frame.size > 0) {
+            memcpy(taker->data, message->data, message->frame.size);
+        }
+        taker->done = true;
+        tw_tcp_free(message);
+    }
+}
