@@ -17,6 +17,7 @@
 #include <thinwire/precision.h>
 #include <thinwire/statistics.h>
 #include <thinwire/status.h>
+#include <thinwire/store.h>
 #include <thinwire/topology.h>
 #include <thinwire/trace.h>
 #include <thinwire/version.h>

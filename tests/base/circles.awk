@@ -9,6 +9,7 @@ BEGIN { split("comm shm device link feedback bind engine coll auto api", list, "
 function floor_of(file,    part)
 {
     if (file ~ /^runtime\/base\//) return 0
+    if (file ~ /^runtime\/sockets\//) return 0.5
     if (file ~ /^runtime\/(codec|topology|policy)\//) return 1
     if (split(file, part, "/") > 3 && part[2] == "transport") return 2 + folder[part[3]] / 100
     if (file ~ /^runtime\/scheduler\//) return 3

@@ -44,6 +44,10 @@ static const tw_setting_field_t tw_transport_fields[] = {
     {"TIMEOUT", "0",
      "Seconds without any progress after which a communicator is declared dead; 0 is never.",
      offsetof(tw_transport_config_t, timeout), TW_SETTING_SECONDS, 0, 0, NULL, false},
+    {"ADDRESS", "",
+     "Interface or address of this machine at which ranks without MPI reach this one; empty: the "
+     "one towards the store.",
+     offsetof(tw_transport_config_t, address), TW_SETTING_TEXT, 0, 0, NULL, false},
     {"NODE_RANKS", "0",
      "Take each so many consecutive ranks of a machine for a node; 0: all of them. Equal on all "
      "ranks.",

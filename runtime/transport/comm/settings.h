@@ -21,6 +21,7 @@ typedef struct tw_transport_config {
     int         progress;      /* TW_PROGRESS_...; may differ between ranks                 */
     double      timeout;       /* seconds without progress until the communicator dies; 0 = never */
     int         node_read; /* process_vm_readv inside a node; equal on all ranks                  */
+    const char *address;   /* of this process, for tw_comm_create_store(); "": chosen; may differ */
     int node_ranks;        /* ranks of a machine that count as a node; 0: all; equal on all ranks */
 } tw_transport_config_t;
 
