@@ -60,7 +60,8 @@ typedef struct tw_buckets tw_buckets_t;
 
 typedef struct tw_bucket_tensor {
     const char    *name;     /* valid for tw_feedback_create(), unique among the tensors; copied */
-    float         *data;     /* [count], memory as in config.exec; tensors must not overlap */
+    void          *data;     /* [count] elements of the type of config.codec, memory as in
+                                config.exec; tensors must not overlap */
     size_t         count;    /* elements; may be 0 */
     const char    *codec;    /* codec spec of this tensor; NULL: as in config. Copied */
     int            axes;     /* for tw_tensor_is_small(); 0: unknown */
@@ -71,11 +72,14 @@ typedef struct tw_bucket_tensor {
 
 /* Zero-initialise it. All fields except exec and trace must be equal on all ranks. */
 typedef struct tw_buckets_config {
-    const tw_codec_t *codec;       /* of float32; NULL: fp32. Must outlive the object */
-    size_t            bytes;       /* most float32 bytes in a bucket of several tensors; 0: 4 MiB */
+    const tw_codec_t *codec;       /* its type is that of all tensors' elements; NULL: fp32, of
+                                      float32. Must outlive the object */
+    size_t            bytes;       /* most bytes of elements in a bucket of several tensors; 0:
+                                      4 MiB */
     size_t            small;       /* tensors of fewer elements use small_codec; 0: those for which
                                       tw_tensor_is_small() holds; 1: none */
-    const tw_codec_t *small_codec; /* of float32; NULL: fp32. Must outlive the object */
+    const tw_codec_t *small_codec; /* of the same type; NULL: the one that leaves elements as they
+                                      are (fp32, bitpack:8, bf16, fp16). Must outlive the object */
     tw_reduction_t    reduction;   /* TW_SUM if zero; "sum" below stands for any reduction */
     tw_algorithm_t    algorithm;   /* of all buckets */
     const tw_exec_t  *exec;        /* threads, and memory of the tensors (above). NULL: host */
@@ -87,7 +91,7 @@ typedef struct tw_buckets_config {
 typedef struct tw_buckets_facts {
     size_t   tensors, buckets;
     size_t   feedbacks; /* tensors with an error-feedback object made by tw_buckets_create() */
-    uint64_t bytes_uncompressed; /* of all tensors in float32 */
+    uint64_t bytes_uncompressed; /* of all tensors' elements */
     uint64_t bytes_codes;        /* of all tensors encoded once; a two-pass all-reduce sends about
                                     2 (K-1)/K of it per rank */
     uint64_t memory;             /* bytes of buffers for tensors that are not contiguous */
@@ -104,7 +108,7 @@ typedef struct tw_buckets_facts {
  * @return the same on every rank: TW_OK, TW_ERR_MISMATCH, TW_ERR_NO_MEMORY, TW_ERR_MPI,
  *         TW_ERR_TIMEOUT, TW_ERR_DEAD; and, even if only some ranks detect the error (each logs it
  *         with the tensor's name): TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_SPEC (a tensor's
- *         codec), TW_ERR_UNSUPPORTED (no device, a codec of another type, an algorithm that does
+ *         codec), TW_ERR_UNSUPPORTED (no device, codecs of two types, an algorithm that does
  *         not support a codec), TW_ERR_IO (the device). Locally, before communication:
  *         TW_ERR_INVALID_ARG if comm, tensors or buckets_p is NULL. */
 tw_status_t tw_buckets_create(tw_comm_t *comm, const tw_buckets_config_t *config,
@@ -121,7 +125,7 @@ tw_status_t tw_buckets_create(tw_comm_t *comm, const tw_buckets_config_t *config
  * @param [out] buckets_p  set only on TW_OK; pass it to tw_buckets_wait_for(), or to
  *                         tw_buckets_finish() and tw_buckets_destroy().
  * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_SPEC, TW_ERR_UNSUPPORTED (device memory,
- *         a codec of another type), TW_ERR_NO_MEMORY, or as tw_iallreduce(). On an error the call
+ *         codecs of two types), TW_ERR_NO_MEMORY, or as tw_iallreduce(). On an error the call
  *         waits for the operations that it started. */
 tw_status_t tw_buckets_start(tw_comm_t *comm, const tw_buckets_config_t *config,
                              const tw_bucket_tensor_t *tensors, size_t n, tw_buckets_t **buckets_p);

@@ -6,15 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/dtype.h"
 #include "runtime/scheduler/buckets.h"
 
 /* ---- arguments ----------------------------------------------------------------------------- */
 
+static const char *tw_buckets_type(const tw_codec_t *codec)
+{
+    const tw_dtype_row_t *row = tw_dtype_row(tw_codec_dtype_of(codec));
+
+    return row != NULL ? row->name : "bytes";
+}
+
+/* Both codecs are to be of one type, which is added up. */
 static tw_status_t tw_buckets_check(tw_comm_t *comm, const tw_buckets_config_t *config)
 {
-    const tw_status_t status = tw_codec_check_f32(comm, "buckets", config->codec);
+    const tw_dtype_t  dtype = tw_codec_dtype_of(config->codec);
+    const tw_codec_t *small = config->small_codec;
 
-    return status == TW_OK ? tw_codec_check_f32(comm, "buckets", config->small_codec) : status;
+    if (tw_dtype_row(dtype) != NULL && (small == NULL || tw_codec_dtype_of(small) == dtype)) {
+        return TW_OK;
+    }
+    TW_ERROR(tw_comm_log(comm), "buckets: codec %s is of %s, small_codec %s of %s",
+             tw_codec_spec_of(config->codec), tw_buckets_type(config->codec),
+             tw_codec_spec_of(small), tw_buckets_type(small));
+    return TW_ERR_UNSUPPORTED;
 }
 
 static tw_status_t tw_buckets_check_tensors(const tw_side_stream_t   *side,
@@ -68,7 +84,7 @@ static tw_status_t tw_buckets_part(tw_buckets_t *b, const tw_buckets_config_t *c
     part->codec = config->codec;
     part->alone = tw_codec_lossy(config->codec);
     if (small && part->alone) {
-        part->codec = config->small_codec;
+        part->codec = b->small;
         part->alone = false;
     }
     return TW_OK;
@@ -80,7 +96,7 @@ static tw_status_t tw_buckets_same(const tw_buckets_t *b, const tw_buckets_confi
 {
     uint64_t names  = TW_HASH(TW_FNV_START, b->parts);
     uint64_t counts = TW_FNV_START, places = TW_FNV_START;
-    uint64_t codecs = TW_HASH(TW_FNV_START, config->reduction);
+    uint64_t codecs = TW_HASH(TW_HASH(TW_FNV_START, config->reduction), b->specs.dtype);
     uint64_t rest   = TW_HASH(TW_FNV_START, config->algorithm);
 
     rest = TW_HASH(rest, config->bytes);
@@ -110,7 +126,7 @@ tw_status_t tw_buckets_room(tw_buckets_t *b)
     tw_status_t  status = TW_OK;
 
     if (staged > 0) {
-        b->memory = staged * sizeof(float);
+        b->memory = staged;
         b->room   = tw_side_get(&b->side, TW_SIDE_DATA, b->memory, &status);
     }
     if (!b->once) {
@@ -135,7 +151,8 @@ static tw_status_t tw_buckets_plan(tw_buckets_t *b, tw_bucket_t *bucket)
         tw_codec_traits(bucket->codec, &traits);
     }
     if (traits.feedback && first->feedback == NULL) {
-        status = tw_feedback_create(b->comm, first->name, TW_F32, bucket->count, &bucket->feedback);
+        status = tw_feedback_create(b->comm, first->name, b->specs.dtype, bucket->count,
+                                    &bucket->feedback);
     }
     if (status == TW_OK) {
         status = tw_bucket_operation(b, bucket);
@@ -160,6 +177,10 @@ static tw_status_t tw_buckets_begin(tw_buckets_t *b, const tw_buckets_config_t *
         return TW_ERR_NO_MEMORY;
     }
     b->parts = n;
+    if (b->small == NULL && b->specs.dtype != TW_F32) {
+        status = tw_specs_codec(&b->specs, b->comm, "buckets", "small",
+                                tw_dtype_row(b->specs.dtype)->lossless, &b->small);
+    }
     for (size_t i = 0; i < n && status == TW_OK; i++) {
         status = tw_buckets_part(b, config, &tensors[i], &b->part[i]);
     }
@@ -226,6 +247,9 @@ tw_status_t tw_buckets_new(tw_comm_t *comm, const tw_buckets_config_t *config,
     }
     b->comm          = comm;
     b->once          = once;
+    b->specs.dtype   = tw_codec_dtype_of(config->codec);
+    b->element       = tw_dtype_size(b->specs.dtype);
+    b->small         = config->small_codec;
     b->reduction     = config->reduction;
     b->side          = side;
     b->trace         = config->trace;
@@ -316,7 +340,7 @@ tw_status_t tw_buckets_facts(const tw_buckets_t *b, tw_buckets_facts_t *facts)
 
         tw_codec_size(tw_bucket_codec(b, bucket), bucket->count, &bytes);
         facts->bytes_codes += bytes;
-        facts->bytes_uncompressed += bucket->count * sizeof(float);
+        facts->bytes_uncompressed += bucket->count * b->element;
         facts->feedbacks += bucket->feedback != NULL;
     }
     return TW_OK;

@@ -12,7 +12,7 @@
 
 typedef struct tw_bucket_part {
     char              name[TW_ITEM_NAME];
-    float            *data;
+    void             *data;
     size_t            count;
     const tw_codec_t *codec;    /* NULL: fp32                             */
     bool              alone;    /* the codec is lossy, the tensor not small */
@@ -28,7 +28,7 @@ typedef struct tw_bucket {
     size_t            members, missing;
     size_t            count; /* elements                                            */
     const tw_codec_t *codec;
-    float            *base;   /* of the vector: the tensors, or a buffer              */
+    uint8_t          *base;   /* of the vector: the tensors, or a buffer              */
     bool              staged; /* base is a buffer                                     */
     bool              alone;
     bool              travels;  /* it has an operation                                */
@@ -39,23 +39,25 @@ typedef struct tw_bucket {
 
 struct tw_buckets {
     tw_comm_t        *comm;
-    tw_how_t          how; /* without codec and feedback */
+    tw_how_t          how;     /* without codec and feedback */
+    size_t            element; /* bytes */
+    const tw_codec_t *small;   /* the codec of small tensors; NULL: fp32 */
     tw_reduction_t    reduction;
     bool              once; /* operations instead of plans */
     tw_trace_t       *trace;
     size_t            parts, buckets;
     tw_bucket_part_t *part;   /* [parts]                                      */
     tw_bucket_t      *bucket; /* [buckets], in the order in which they start  */
-    tw_specs_t        specs;  /* codecs of the tensors                        */
+    tw_specs_t        specs;  /* codecs of the tensors, of their type         */
     tw_side_stream_t  side;
-    float            *room; /* buffer of all staged buckets, or NULL        */
+    uint8_t          *room; /* buffer of all staged buckets, or NULL        */
     uint64_t          memory;
     size_t            next;   /* bucket to start                                 */
     size_t            oldest; /* first bucket whose span in the trace is open    */
 };
 
 /* Assign the parts to buckets and lay these out. A shared bucket has at most `bytes` bytes of
- * float32. b->bucket has room for one bucket per part. Changes only parts and buckets. */
+ * elements. b->bucket has room for one bucket per part. Changes only parts and buckets. */
 void tw_buckets_group(tw_buckets_t *b, size_t bytes);
 
 /* Create the plan of a bucket, or start its operation. */
@@ -82,8 +84,8 @@ tw_status_t tw_buckets_room(tw_buckets_t *b);
 /* Return b in *buckets_p, or destroy it if status is a failure. Returns the status. */
 tw_status_t tw_buckets_made(tw_buckets_t *b, tw_status_t status, tw_buckets_t **buckets_p);
 
-/* Elements of the buffer for all staged buckets. Sets the position of each in `room`, which may be
+/* Bytes of the buffer for all staged buckets. Sets the position of each in `room`, which may be
  * NULL. */
-size_t tw_buckets_staged(tw_buckets_t *b, float *room);
+size_t tw_buckets_staged(tw_buckets_t *b, uint8_t *room);
 
 #endif /* TW_SCHEDULER_BUCKETS_H */

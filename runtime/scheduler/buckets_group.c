@@ -11,7 +11,7 @@
 
 #include "runtime/scheduler/buckets.h"
 
-#define TW_ROOM(n) (((n) + 31) / 32 * 32) /* float32 that keep buckets on lines of their own */
+#define TW_ROOM(bytes) (((bytes) + 127) / 128 * 128) /* keeps buckets on lines of their own */
 
 /* The bucket that a part joins: the newest of its codec, if that may have more; SIZE_MAX: a new
  * one. */
@@ -55,22 +55,22 @@ static int tw_bucket_by_last(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The lowest address of a bucket's tensors, if they fill one interval: count values between the
+/* The lowest address of a bucket's tensors, if they fill one interval: count elements between the
  * lowest and the highest, as tensors do not overlap. Else NULL. */
-static float *tw_bucket_interval(const tw_buckets_t *b, const tw_bucket_t *bucket)
+static uint8_t *tw_bucket_interval(const tw_buckets_t *b, const tw_bucket_t *bucket)
 {
     uintptr_t low = UINTPTR_MAX, high = 0;
 
     for (size_t i = bucket->first; i != SIZE_MAX; i = b->part[i].next) {
         const uintptr_t begin = (uintptr_t)b->part[i].data;
-        const uintptr_t end   = begin + b->part[i].count * sizeof(float);
+        const uintptr_t end   = begin + b->part[i].count * b->element;
 
         if (b->part[i].count > 0) {
             low  = begin < low ? begin : low;
             high = end > high ? end : high;
         }
     }
-    return high >= low && high - low == bucket->count * sizeof(float) ? (float *)low : NULL;
+    return high >= low && high - low == bucket->count * b->element ? (uint8_t *)low : NULL;
 }
 
 static void tw_bucket_lay_out(tw_buckets_t *b, size_t number)
@@ -83,7 +83,7 @@ static void tw_bucket_lay_out(tw_buckets_t *b, size_t number)
     for (size_t i = bucket->first; i != SIZE_MAX; i = b->part[i].next) {
         b->part[i].bucket = number;
         if (!bucket->staged && b->part[i].count > 0) {
-            b->part[i].at = (size_t)(b->part[i].data - bucket->base);
+            b->part[i].at = (size_t)((uint8_t *)b->part[i].data - bucket->base) / b->element;
         }
     }
 }
@@ -92,7 +92,7 @@ void tw_buckets_group(tw_buckets_t *b, size_t bytes)
 {
     b->buckets = 0;
     for (size_t i = 0; i < b->parts; i++) {
-        tw_bucket_join(b, i, bytes / sizeof(float));
+        tw_bucket_join(b, i, bytes / b->element);
     }
     if (b->buckets > 0) {
         qsort(b->bucket, b->buckets, sizeof(*b->bucket), tw_bucket_by_last);
@@ -102,14 +102,14 @@ void tw_buckets_group(tw_buckets_t *b, size_t bytes)
     }
 }
 
-size_t tw_buckets_staged(tw_buckets_t *b, float *room)
+size_t tw_buckets_staged(tw_buckets_t *b, uint8_t *room)
 {
     size_t used = 0;
 
     for (size_t k = 0; k < b->buckets; k++) {
         if (b->bucket[k].staged) {
             b->bucket[k].base = room != NULL ? room + used : NULL;
-            used += TW_ROOM(b->bucket[k].count);
+            used += TW_ROOM(b->bucket[k].count * b->element);
         }
     }
     return used;

@@ -39,8 +39,8 @@ tw_status_t tw_buckets_ready(tw_buckets_t *b, size_t i)
     part->ready = true;
     bucket->missing--;
     if (bucket->travels && bucket->staged) {
-        status = tw_side_copy(&b->side, bucket->base + part->at, part->data,
-                              part->count * sizeof(float));
+        status = tw_side_copy(&b->side, bucket->base + part->at * b->element, part->data,
+                              part->count * b->element);
     }
     if (status == TW_OK && bucket->missing == 0) {
         status = tw_side_mark(&b->side, bucket->flight.event);
@@ -73,8 +73,8 @@ static tw_status_t tw_bucket_hand_out(tw_buckets_t *b, const tw_bucket_t *bucket
         return TW_OK;
     }
     for (size_t i = bucket->first; i != SIZE_MAX && status == TW_OK; i = b->part[i].next) {
-        status = tw_side_copy(&b->side, b->part[i].data, bucket->base + b->part[i].at,
-                              b->part[i].count * sizeof(float));
+        status = tw_side_copy(&b->side, b->part[i].data, bucket->base + b->part[i].at * b->element,
+                              b->part[i].count * b->element);
     }
     return status;
 }

@@ -38,7 +38,7 @@ tw_status_t tw_specs_codec(tw_specs_t *specs, tw_comm_t *comm, const char *what,
     char        why[200];
     tw_codec_t *codec;
     tw_status_t status =
-        tw_codec_create(tw_comm_context(comm), spec, TW_F32, &codec, why, sizeof(why));
+        tw_codec_create(tw_comm_context(comm), spec, specs->dtype, &codec, why, sizeof(why));
 
     if (status != TW_OK) {
         TW_ERROR(tw_comm_log(comm), "%s '%s': %s", what, name, why);
@@ -69,11 +69,19 @@ void tw_specs_destroy(tw_specs_t *specs)
     free(specs->codec);
 }
 
+tw_dtype_t tw_codec_dtype_of(const tw_codec_t *codec)
+{
+    tw_codec_traits_t traits = {.dtype = TW_F32};
+
+    if (codec != NULL) {
+        tw_codec_traits(codec, &traits);
+    }
+    return traits.dtype;
+}
+
 tw_status_t tw_codec_check_f32(const tw_comm_t *comm, const char *who, const tw_codec_t *codec)
 {
-    tw_codec_traits_t traits;
-
-    if (codec == NULL || (tw_codec_traits(codec, &traits) == TW_OK && traits.dtype == TW_F32)) {
+    if (tw_codec_dtype_of(codec) == TW_F32) {
         return TW_OK;
     }
     TW_ERROR(tw_comm_log(comm), "%s: codec %s is not of float32", who, tw_codec_spec(codec));

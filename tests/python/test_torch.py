@@ -237,11 +237,15 @@ class Hooks(Case):
                 self.assertIsNotNone(model.module.even.weight.grad)
 
     def test_other_dtypes(self):
+        """16-bit gradients as those that were widened, but for their bytes."""
         for dtype in (torch.bfloat16, torch.float16, torch.float64):
             for codec in ("tree8", "fp32"):
                 alone, plain = Net(dtype), DDP(Net(dtype))
-                with self.hooked(Net(dtype), codec) as (model, _):
+                with self.hooked(Net(dtype), codec) as (model, hook):
+                    count = sum(p.numel() for p in alone.parameters())
+                    item = 4 if dtype == torch.float64 and codec == "tree8" else alone.scale.element_size()
                     for step in range(3):
+                        hook.comm.reset_stats()
                         backward(alone, step, dtype)
                         backward(plain, step, dtype)
                         backward(model, step, dtype)
@@ -249,6 +253,23 @@ class Hooks(Case):
                             self.same(gradients(model), gradients(plain), 2 * size)
                         elif codec == "tree8" or dtype != torch.float64:
                             self.same(gradients(model), wanted(alone, codec))
+                        self.assertEqual(hook.comm.stats().bytes_elements, item * count)
+
+    def test_halves(self):
+        """Residuals of 16-bit gradients are float32; what a codec makes no shorter stays as it is."""
+        alone = Net(torch.bfloat16)
+        residuals = {n: beside.feedback(n + "'", p.numel()) for n, p in alone.named_parameters() if p.dim() > 1}
+        for codec in ("onebit", "bitpack:2"):
+            with self.hooked(Net(torch.bfloat16), codec) as (model, hook):
+                for step in range(3):
+                    for net in (alone, model):
+                        backward(net, step, torch.bfloat16)
+                    want = wanted(alone, "onebit", residuals) if codec == "onebit" else wanted(alone, "fp32")
+                    self.same(gradients(model), want)
+                for name, feedback in hook.feedbacks.items():
+                    self.assertTrue((feedback.read() == residuals[name].read()).all())
+        with self.assertRaisesRegex(thinwire.Error, "block=32768 is not accepted for bfloat16"):
+            thinwire.torch.register(DDP(Net(torch.bfloat16)), "tree8:block=32768")
 
     def test_complex(self):
         """As pairs of real numbers, of which each parameter alone is encoded."""

@@ -70,7 +70,7 @@ static float value(int rank, size_t tensor, size_t i, int step)
 static void fill(const net_t *net, size_t i, int step)
 {
     for (size_t k = 0; k < net->tensor[i].count; k++) {
-        net->tensor[i].data[k] = value(t_rank, i, k, step);
+        ((float *)net->tensor[i].data)[k] = value(t_rank, i, k, step);
     }
 }
 
@@ -409,6 +409,69 @@ static void started_at_once(void)
     gone(net);
 }
 
+/* Elements of 16 bits, as plans and at once: each tensor as tw_allreduce() makes it, the small ones
+ * as they are. */
+static void half_values(const net_t *net, size_t i, int step, const char *plain, void *out)
+{
+    const size_t n      = net->tensor[i].count;
+    float       *values = t_malloc((n + 1) * sizeof(*values));
+
+    for (size_t k = 0; k < n; k++) {
+        values[k] = value(t_rank, i, k, step);
+    }
+    T_OK(tw_codec_encode(t_codec(plain, TW_F32), NULL, values, n, out));
+    free(values);
+}
+
+static void half_check(const net_t *net, int step, tw_dtype_t dtype, const char *plain)
+{
+    uint16_t *want = t_malloc(40000 * sizeof(*want));
+
+    for (size_t i = 0; i < TENSORS; i++) {
+        const size_t   n   = net->tensor[i].count;
+        const tw_how_t how = {.codec     = t_codec(is_small(net, i) ? plain : "tree8", dtype),
+                              .algorithm = TW_ALGORITHM_TWO_PASS};
+
+        half_values(net, i, step, plain, want);
+        T_OK(tw_allreduce(t_world, TW_IN_PLACE, want, n, TW_AVERAGE, &how));
+        T_CHECK(memcmp(net->tensor[i].data, want, 2 * n) == 0, "%s, step %d, tensor %zu", plain,
+                step, i);
+    }
+    free(want);
+}
+
+static void half_elements(tw_dtype_t dtype, const char *plain)
+{
+    tw_buckets_config_t config = {.codec     = t_codec("tree8", dtype),
+                                  .bytes     = 100,
+                                  .reduction = TW_AVERAGE,
+                                  .algorithm = TW_ALGORITHM_TWO_PASS};
+    net_t              *net    = made(3);
+    tw_buckets_t       *b[2]   = {NULL, NULL};
+
+    T_OK(tw_buckets_create(t_world, &config, net->tensor, TENSORS, &b[0]));
+    for (int step = 0; step < 2; step++) {
+        for (size_t i = 0; i < TENSORS; i++) {
+            half_values(net, i, step, plain, net->tensor[i].data);
+            T_OK(step == 0 ? tw_buckets_ready(b[0], i) : TW_OK);
+        }
+        T_OK(step == 1 ? tw_buckets_start(t_world, &config, net->tensor, TENSORS, &b[1]) : TW_OK);
+        T_OK(tw_buckets_finish(b[step]));
+        half_check(net, step, dtype, plain);
+    }
+    T_CHECK(facts_of(b[0]).bytes_uncompressed == 2 * (net->count - (size_t)6 * LAYERS),
+            "%llu bytes", (unsigned long long)facts_of(b[0]).bytes_uncompressed);
+    tw_buckets_destroy(b[0]);
+    tw_buckets_destroy(b[1]);
+    gone(net);
+}
+
+static void halves(void)
+{
+    half_elements(TW_BF16, "bf16");
+    half_elements(TW_F16, "fp16");
+}
+
 /* ---- order ---------------------------------------------------------------------------------- */
 
 /* Buckets start as tensors become ready, while others are not; in the order of the list, whatever
@@ -488,7 +551,8 @@ static void left_early(void)
 static void bad_arguments(void)
 {
     net_t              *net    = made(0);
-    tw_buckets_config_t config = {.codec = t_codec("bitpack:3", TW_F64)};
+    tw_buckets_config_t config = {.codec       = t_codec("tree8", TW_BF16),
+                                  .small_codec = t_codec("bf16", TW_F32)};
     float              *data   = net->tensor[1].data;
     tw_buckets_t       *b      = NULL;
     t_log_t             log    = {0};
@@ -498,6 +562,8 @@ static void bad_arguments(void)
 
     comm = t_comm_logged(NULL, &log, &ctx);
     T_STATUS(tw_buckets_create(comm, &config, net->tensor, TENSORS, &b), TW_ERR_UNSUPPORTED);
+    T_CHECK(strstr(log.text, "is of bfloat16, small_codec bf16 of float") != NULL, "log: %s",
+            log.text);
     net->tensor[4].codec = "tree9";
     T_STATUS(tw_buckets_create(comm, NULL, net->tensor, TENSORS, &b), TW_ERR_SPEC);
     T_CHECK(strstr(log.text, "tensor 'layer2.b'") != NULL, "log: %s", log.text);
@@ -538,15 +604,11 @@ static void bad_arguments(void)
 }
 
 static const t_case_t cases[] = {
-    {"plain_sums", plain_sums, 1},
-    {"bytes_sent", bytes_sent, 1},
-    {"codecs", codecs, 1},
-    {"decided_codecs", decided_codecs, 1},
-    {"feedback", feedback, 1},
-    {"started_at_once", started_at_once, 1},
-    {"in_reverse_order", in_reverse_order, 1},
-    {"left_early", left_early, 1},
-    {"bad_arguments", bad_arguments, 1},
+    {"plain_sums", plain_sums, 1}, {"bytes_sent", bytes_sent, 1},
+    {"codecs", codecs, 1},         {"decided_codecs", decided_codecs, 1},
+    {"feedback", feedback, 1},     {"started_at_once", started_at_once, 1},
+    {"halves", halves, 1},         {"in_reverse_order", in_reverse_order, 1},
+    {"left_early", left_early, 1}, {"bad_arguments", bad_arguments, 1},
 };
 
 T_MAIN(cases)

@@ -17,14 +17,14 @@ from typing import Any, Dict, List, Optional
 import torch
 
 from thinwire import _c
-from thinwire._buffers import MOST
+from thinwire._buffers import MOST, dtype_number
 from thinwire._calls import reduction
 from thinwire.codec import Codec, find
 from thinwire.comm import Comm
 from thinwire.errors import DeadError, Error, UnsupportedError
 from thinwire.feedback import Feedback
 from thinwire.requests import Buckets, Request
-from thinwire.torch._values import axes, length
+from thinwire.torch._values import REALS, axes, codec_for, length
 
 _LOOK = 0.1  # seconds between two looks whether to stop
 
@@ -36,7 +36,7 @@ class _Exchange:
 
     def __init__(self, buffer: Any, request: Request) -> None:
         self.buffer = buffer  # DDP's, into which the average goes
-        self.request = request  # of its values as float32 or float64: it itself, or a copy
+        self.request = request  # of it itself, or of a copy as float32
         self.future: Any = torch.futures.Future()
 
 
@@ -48,9 +48,8 @@ class Exchanger:
         self.comm = comm
         self.error: Optional[BaseException] = None  # after it nothing can be exchanged
         self._lossless, self._feedbacks = codec.traits.lossless, feedbacks
-        self._config = _c.BucketsConfig(
-            codec=find(codec, _c.F32), small_codec=find(small, _c.F32), bytes=MOST, reduction=reduction("average")
-        )
+        self._codecs = (codec, small)
+        self._configs: Dict[Any, Any] = {}  # of each dtype
         self._queue: "queue.SimpleQueue[Optional[_Exchange]]" = queue.SimpleQueue()
         self._owner = weakref.ref(owner, lambda _, put=self._queue.put: put(None))  # type: ignore[misc]
         self._gate = threading.Lock()  # of error
@@ -89,13 +88,18 @@ class Exchanger:
     # ---- what travels ----------------------------------------------------------------------------
 
     def _values(self, buffer: Any) -> Any:
-        if buffer.dtype == torch.float32 or (buffer.dtype == torch.float64 and self._lossless):
-            return buffer
-        return buffer.float()
+        exact = buffer.dtype in REALS and (buffer.dtype != torch.float64 or self._lossless)
+        return buffer if exact else buffer.float()
+
+    def _config(self, dtype: Any) -> Any:
+        found = self._configs.get(dtype)
+        if found is None:
+            codec, small = (find(codec_for(codec, dtype), dtype_number(dtype)) for codec in self._codecs)
+            found = _c.BucketsConfig(codec=codec, small_codec=small, bytes=MOST, reduction=reduction("average"))
+            self._configs[dtype] = found
+        return found
 
     def _begin(self, values: Any, parameters: List[Any]) -> Request:
-        if values.dtype == torch.float64:
-            return self.comm.iallreduce(values, op="average", out=values)
         feedbacks = [self._feedbacks.get(id(parameter)) for parameter in parameters]
         tensors, address = (_c.BucketTensor * len(parameters))(), values.data_ptr()
         for tensor, parameter, feedback in zip(tensors, parameters, feedbacks):
@@ -104,7 +108,8 @@ class Exchanger:
             address += tensor.count * values.element_size()
         if address != values.data_ptr() + values.nbytes:
             raise UnsupportedError("a bucket of %d elements has parameters of other sizes" % values.numel())
-        arguments = self.comm._pointer, ctypes.addressof(self._config), ctypes.addressof(tensors), len(tensors)
+        config = ctypes.addressof(self._config(values.dtype))
+        arguments = self.comm._pointer, config, ctypes.addressof(tensors), len(tensors)
         return self.comm._begin("buckets_start", (arguments, (values, feedbacks), values), Buckets)
 
     # ---- the thread ------------------------------------------------------------------------------

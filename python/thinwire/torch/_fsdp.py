@@ -12,7 +12,7 @@ import torch.distributed as dist
 from thinwire.comm import CodecLike, Comm
 from thinwire.errors import InvalidArgumentError, InvalidTypeError, UnsupportedError
 from thinwire.torch._group import communicator_for
-from thinwire.torch._values import WIDE, is_real, packed, unpack, vector, write
+from thinwire.torch._values import WIDE, codec_for, is_real, packed, unpack, vector, write
 
 
 def register_fsdp(model: Any, codec: CodecLike = "tree8", *, comm: Optional[Comm] = None) -> Comm:
@@ -36,12 +36,12 @@ def _reduce(state, grad, output=None):  # type: ignore[no-untyped-def]  # called
 
 
 def _values(tensor: Any, codec: Any) -> Tuple[Any, Any]:
-    """What is to be added up as vector() has it, and the codec for it: what a float32 does not hold loses nothing."""
+    """What is to be added up as vector() has it, and the codec for it."""
     _check_tensor(tensor)
     if not is_real(tensor):
         raise InvalidArgumentError("a gradient is of %s; accepted: real or complex numbers" % tensor.dtype)
     values = vector(tensor)
-    return values, None if values.dtype == torch.float64 else codec
+    return values, codec_for(codec, values.dtype)
 
 
 def _check_tensor(tensor: Any) -> None:
@@ -108,4 +108,5 @@ class Gather(_Allocating):
         if self._codec is None or not is_real(input_tensor) or input_tensor.dtype in WIDE:
             unpack(self._comm.allgather(packed(input_tensor)), output_tensor)
         else:
-            write(output_tensor, self._comm.allgather(vector(input_tensor), self._codec))
+            values = vector(input_tensor)
+            write(output_tensor, self._comm.allgather(values, codec_for(self._codec, values.dtype)))

@@ -17,7 +17,7 @@ from thinwire.feedback import Feedback
 from thinwire.requests import seconds
 from thinwire.torch import _group
 from thinwire.torch._exchange import Exchanger
-from thinwire.torch._values import float32_codec, is_small, length
+from thinwire.torch._values import REALS, codec_for, float32_codec, is_small, length
 
 _PATIENCE = 60.0  # seconds
 _NAME = 63  # characters of a feedback's name
@@ -35,8 +35,9 @@ def register(
 ) -> "Hook":
     """Have the gradients of a DistributedDataParallel model averaged by thinwire: model.register_comm_hook().
 
-    codec     spec or Codec of the gradients; float16 and bfloat16 ones are encoded as float32, float64 ones too unless
-              the codec loses nothing, complex ones as pairs of real numbers.
+    codec     spec or Codec of the gradients; float16 and bfloat16 ones are sent as they are where it makes them no
+              shorter, float64 ones are encoded as float32 unless it loses nothing, complex ones as pairs of real
+              numbers.
     small     of those of small parameters, where codec loses something: of fewer than 1024 elements, or of one axis
               (biases, normalisation) and fewer than 65536.
     feedback  whether what the codec loses is added to the next gradient of the same parameter; None: if the codec
@@ -57,6 +58,8 @@ def register(
     try:
         codecs = float32_codec(codec), float32_codec(small)
         limit = seconds(timeout, "timeout")
+        for dtype in {p.dtype for _, p in parameters}.intersection(REALS):
+            codec_for(codecs[0], dtype)
         _check(model, ranks, parameters, comm)
     except Error as error:
         problem = str(error)

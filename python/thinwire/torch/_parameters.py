@@ -8,7 +8,7 @@ from torch.nn.parameter import is_lazy
 from thinwire.comm import CodecLike, Comm
 from thinwire.errors import InvalidArgumentError
 from thinwire.torch._group import communicator_for
-from thinwire.torch._values import WIDE, float32_codec, is_real, is_small, packed, unpack, vector, write
+from thinwire.torch._values import WIDE, codec_for, float32_codec, is_real, is_small, packed, unpack, vector, write
 
 
 @torch.no_grad()
@@ -16,8 +16,8 @@ def average_parameters(model: torch.nn.Module, codec: CodecLike = None, *, comm:
     """Replace parameters and buffers of floating point, or complex ones, by their average over the ranks; others are
     left alone.
 
-    codec  of float32, float16 and bfloat16 tensors, the last two as float32, and of complex ones, as pairs; None:
-           nothing is lost. Small tensors (as in register()) and float64 lose nothing.
+    codec  of float32, float16 and bfloat16 tensors, the last two as they are where it makes them no shorter, and of
+           complex ones, as pairs; None: nothing is lost. Small tensors (as in register()) and float64 lose nothing.
     comm   a Comm; None: one that is kept for the ranks of the model's process group, if it has one, else of all.
     Collective.
     """
@@ -26,7 +26,8 @@ def average_parameters(model: torch.nn.Module, codec: CodecLike = None, *, comm:
     comm = communicator_for(getattr(model, "process_group", None), comm)
     for tensor in tensors:
         values = vector(tensor).clone()
-        comm.allreduce(values, None if _exact(tensor) else made, op="average", out=values)
+        codec = None if _exact(tensor) else codec_for(made, values.dtype)
+        comm.allreduce(values, codec, op="average", out=values)
         write(tensor, values)
 
 
@@ -47,7 +48,7 @@ def broadcast_parameters(
             unpack(values, tensor)
         else:
             values = vector(tensor).clone()
-            comm.bcast(values, made, root=root, same=True)
+            comm.bcast(values, codec_for(made, values.dtype), root=root, same=True)
             write(tensor, values)
 
 

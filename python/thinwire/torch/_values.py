@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """thinwire/torch/_values.py - what of a tensor travels: real numbers, or, where nothing may be lost, its bytes.
 
-A complex number is a pair of real ones. Integers and bools, and all that loses nothing, move as bytes.
+A complex number is a pair of real ones. The library adds up float32, float64, float16 and bfloat16. Integers and bools,
+and all that loses nothing, move as bytes.
 """
-from typing import Any
+from typing import Any, Optional
 
 import torch
 
@@ -12,6 +13,8 @@ from thinwire.codec import Codec
 from thinwire.errors import InvalidArgumentError
 
 WIDE = (torch.float64, torch.complex128)  # which lose nothing, whatever the codec
+REALS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)  # as the library has them
+_HALF = 2  # bytes of those of 16 bits
 
 
 def float32_codec(codec: Any) -> Codec:
@@ -20,6 +23,16 @@ def float32_codec(codec: Any) -> Codec:
     if made.dtype != "float32":
         raise InvalidArgumentError("codec %s is of %s; accepted: of float32" % (made.spec, made.dtype))
     return made
+
+
+def codec_for(codec: Any, dtype: Any) -> Optional[Codec]:
+    """For elements of a dtype among REALS, the codec that stands for one of float32. None, nothing is lost: of float64,
+    and of 16-bit elements, where it would make them no shorter."""
+    made = float32_codec(codec)
+    if dtype == torch.float32:
+        return made
+    shorter = made.traits.chooses or made.traits.bytes < _HALF
+    return Codec(made.spec, dtype) if dtype != torch.float64 and shorter else None
 
 
 def length(parameter: Any) -> int:
@@ -48,9 +61,9 @@ def reals(tensor: Any) -> Any:
 
 
 def vector(tensor: Any) -> Any:
-    """Its real numbers as a contiguous vector of float32, or of float64 if they are; the same memory where that serves."""
+    """Its real numbers as a contiguous vector of one of REALS, else of float32; the same memory where that serves."""
     flat = reals(tensor.detach().resolve_conj()).reshape(-1)
-    return flat if tensor.dtype in WIDE else flat.to(torch.float32)
+    return flat if flat.dtype in REALS else flat.to(torch.float32)
 
 
 def write(tensor: Any, values: Any) -> None:
