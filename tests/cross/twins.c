@@ -54,6 +54,8 @@ static const char *const specs[] = {
     "int:12,block=448,scale=2k",
     "int:16",
     "int:20",
+    "int4",
+    "int4:block=64",
     "int8",
     "int8:block=192",
     "static8",

@@ -48,6 +48,5 @@ const tw_codec_ops_t tw_codec_int4 = {
     .option  = tw_blocks_option,
     .finish  = int4_finish,
     .size    = int4_size,
-    .kernels = {[TW_CPU_SCALAR] = &tw_int4_scalar,
-                TW_KERNELS_AVX2(tw_int4) TW_KERNELS_AVX512(tw_int4)},
+    .kernels = TW_KERNELS(tw_int4),
 };

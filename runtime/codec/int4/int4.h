@@ -5,6 +5,7 @@
 #ifndef TW_CODEC_INT4_H
 #define TW_CODEC_INT4_H
 
+#include "runtime/base/bytes.h"
 #include "runtime/codec/blocks.h"
 
 #define TW_INT4_GROUP 32
@@ -21,6 +22,23 @@ static inline size_t tw_int4_scales(size_t n) /* bytes */
 static inline size_t tw_int4_codes(size_t n) /* bytes */
 {
     return (n + 1) / 2;
+}
+
+/* Bits of the scale of a group, from its extreme: the largest magnitude, of two the negative one,
+ * as bits rotated left by one, so that unsigned integers order them, Inf and NaN on top. An eighth
+ * of it, rounded up, of the other sign. */
+static inline uint32_t tw_int4_scale(uint32_t extreme)
+{
+    const uint32_t size  = extreme >> 1;
+    const uint32_t scale = (tw_float_bits(tw_bits_float(size) * 0.125f) + 0xffff) & 0x7fff0000u;
+
+    if (size >= 0x7f800000u) {
+        return TW_INT4_POISON;
+    }
+    if (size < TW_INT4_LEAST) {
+        return 0;
+    }
+    return (scale < TW_INT4_MOST ? scale : TW_INT4_MOST) | (~extreme & 1) << 31;
 }
 
 /* Groups of a block, the first n values of which are left, by plain C: dst = encode(src), or with a

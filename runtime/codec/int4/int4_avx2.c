@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * codec/int4/int4_avx2.c - int4 by AVX2, 256 values at a time: 8 groups, with one division for all.
- *
- * What a block has left behind those goes through arrays; where Inf or NaN is among them, all 8 go
- * by int4_scalar.c, whose twin this is: same bytes and bits for every input.
+ * Twin of: int4_scalar.c; same bytes and bits for every input.
  */
 #include "config.h"
 
-#include "runtime/codec/int4/int4.h"
+#include "runtime/codec/int4/int4_loops.h"
 #include "runtime/codec/loops_avx2.h"
 
 #define VALUES 256
@@ -109,18 +107,18 @@ TW_INLINE void encode_group(const uint8_t *src, uint8_t *residual, uint8_t *code
     _mm_storeu_si128((__m128i *)codes, _mm256_castsi256_si128(pack));
 }
 
-/* 256 values; residual may be NULL. */
-TW_INLINE void encode_all(const uint8_t *src, uint8_t *residual, uint8_t *scales, uint8_t *codes)
+TW_INLINE bool encode_all(const uint8_t *src, uint8_t *residual, uint8_t *scales, uint8_t *codes,
+                          bool feedback)
 {
-    const __m256i extremes = extremes_of(src, residual), bits = scales_of(extremes);
+    const __m256i extremes = extremes_of(src, feedback ? residual : NULL),
+                  bits     = scales_of(extremes);
     const __m256i poison =
         _mm256_cmpgt_epi32(_mm256_srli_epi32(extremes, 1), _mm256_set1_epi32(0x7f7fffff));
     float   scale[GROUPS], factor[GROUPS];
     __m256i top;
 
     if (_mm256_movemask_epi8(poison) != 0) {
-        tw_int4_encode_groups(src, VALUES, residual, scales, codes);
-        return;
+        return false;
     }
     _mm256_storeu_ps(scale, _mm256_castsi256_ps(bits));
     _mm256_storeu_ps(factor, factors_of(bits));
@@ -129,57 +127,10 @@ TW_INLINE void encode_all(const uint8_t *src, uint8_t *residual, uint8_t *scales
     _mm_storeu_si128((__m128i *)scales, _mm256_castsi256_si128(top));
 #pragma GCC unroll 8
     for (int g = 0; g < GROUPS; g++) {
-        encode_group(src + 128 * g, tw_beyond(residual, 128 * (size_t)g), codes + 16 * g, scale[g],
+        encode_group(src + 128 * g, feedback ? residual + 128 * g : NULL, codes + 16 * g, scale[g],
                      factor[g]);
     }
-}
-
-/* n < 256 values, in arrays padded with zeros. */
-static __attribute__((noinline)) void encode_rest(const uint8_t *src, size_t n, uint8_t *residual,
-                                                  uint8_t *scales, uint8_t *codes)
-{
-    uint8_t in[4 * VALUES] = {0}, left[4 * VALUES] = {0}, out[2 * GROUPS + VALUES / 2];
-
-    memcpy(in, src, 4 * n);
-    if (residual != NULL) {
-        memcpy(left, residual, 4 * n);
-        encode_all(in, left, out, out + 2 * GROUPS);
-        memcpy(residual, left, 4 * n);
-    } else {
-        encode_all(in, NULL, out, out + 2 * GROUPS);
-    }
-    memcpy(scales, out, tw_int4_scales(n));
-    memcpy(codes, out + 2 * GROUPS, tw_int4_codes(n));
-}
-
-TW_INLINE void encode_blocks(const tw_codec_t *codec, const uint8_t *src, size_t n,
-                             uint8_t *residual, uint8_t *dst)
-{
-    const bool fetch = tw_far(n);
-
-    while (n > 0) {
-        const size_t m      = n < codec->block ? n : codec->block;
-        uint8_t     *scales = dst, *codes = dst + tw_int4_scales(m);
-        size_t       i = 0;
-
-        for (; i + VALUES <= m; i += VALUES) {
-            for (size_t line = 0; fetch && line < 4 * VALUES; line += 256) {
-                tw_prefetch_pages(src + 4 * i + line);
-                if (residual != NULL) {
-                    tw_prefetch_pages(residual + 4 * i + line);
-                }
-            }
-            encode_all(src + 4 * i, tw_beyond(residual, 4 * i), scales + i / 16, codes + i / 2);
-        }
-        if (i < m) {
-            encode_rest(src + 4 * i, m - i, tw_beyond(residual, 4 * i), scales + i / 16,
-                        codes + i / 2);
-        }
-        n -= m;
-        src += 4 * m;
-        dst      = codes + tw_int4_codes(m);
-        residual = tw_beyond(residual, 4 * m);
-    }
+    return true;
 }
 
 /* Eight of 16 signed bytes, from byte `first` on, a constant, as numbers. */
@@ -205,64 +156,6 @@ TW_INLINE void decode_group(float scale, const uint8_t *codes, uint8_t *dst, boo
     }
 }
 
-/* Whole groups; the others and poison by int4_scalar.c. Stream: dst is a multiple of 32. */
-TW_INLINE void decode_blocks(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                             bool add, bool stream)
-{
-    const bool fetch = tw_far(n) && !stream;
+static const tw_int4_set_t avx2 = {VALUES, 32, encode_all, decode_group, tw_prefetch_pages};
 
-    while (n > 0) {
-        const size_t   m     = n < codec->block ? n : codec->block;
-        const uint8_t *codes = src + tw_int4_scales(m);
-
-        for (size_t i = 0; i < m; i += TW_INT4_GROUP) {
-            const uint8_t *at    = src + i / 16;
-            const uint32_t scale = (uint32_t)at[0] << 16 | (uint32_t)at[1] << 24;
-            const size_t   k     = m - i < TW_INT4_GROUP ? m - i : TW_INT4_GROUP;
-
-            if (k < TW_INT4_GROUP || (scale & 0x7f800000u) == 0x7f800000u) {
-                tw_int4_decode_groups(at, codes + i / 2, k, dst + 4 * i, add);
-                continue;
-            }
-            if (fetch && i % 64 == 0) {
-                tw_prefetch_pages(dst + 4 * i);
-            }
-            decode_group(tw_bits_float(scale), codes + i / 2, dst + 4 * i, add, stream);
-        }
-        n -= m;
-        src = codes + tw_int4_codes(m);
-        dst += 4 * m;
-    }
-    tw_stream_end(stream);
-}
-
-static void int4_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                        bool stream)
-{
-    (void)stream;
-    encode_blocks(codec, src, n, NULL, dst);
-}
-
-static void int4_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                        bool stream)
-{
-    if (stream && (uintptr_t)dst % 32 == 0) {
-        decode_blocks(codec, src, n, dst, false, true);
-    } else {
-        decode_blocks(codec, src, n, dst, false, false);
-    }
-}
-
-static void int4_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *acc)
-{
-    decode_blocks(codec, src, n, acc, true, false);
-}
-
-static void int4_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,
-                                 uint8_t *residual, uint8_t *dst)
-{
-    encode_blocks(codec, src, n, residual, dst);
-}
-
-extern const tw_kernels_t tw_int4_avx2;
-const tw_kernels_t        tw_int4_avx2 = {TW_AVX2_VERBS(int4)};
+TW_INT4_KERNELS(tw_int4_avx2, avx2, tw_far, tw_stream_end);

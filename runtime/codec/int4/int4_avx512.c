@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * codec/int4/int4_avx512.c - int4 by AVX-512, 512 values at a time: 16 groups, whose extremes a
  * tree of maxima brings into the lanes of one register, so that there is one division for all.
- *
- * What a block has left behind those goes through arrays. Groups with Inf or NaN are rare: all 16
- * then go by int4_scalar.c, whose twin this is: same bytes and bits for every input.
+ * Twin of: int4_scalar.c; same bytes and bits for every input.
  */
 #include "config.h"
 
-#include "runtime/base/bytes.h"
 #include "runtime/codec/avx512.h"
-#include "runtime/codec/int4/int4.h"
+#include "runtime/codec/int4/int4_loops.h"
 
 #define VALUES 512
 #define GROUPS (VALUES / TW_INT4_GROUP)
@@ -89,7 +86,6 @@ TW_INLINE512 __m512 number512(__m512i code, __m512 scale)
     return _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(code), scale), _mm512_setzero_ps());
 }
 
-/* 512 values; false, and nothing is done: one is Inf or NaN. */
 TW_INLINE512 bool encode_all512(const uint8_t *src, uint8_t *residual, uint8_t *scales,
                                 uint8_t *codes, bool feedback)
 {
@@ -128,61 +124,6 @@ TW_INLINE512 bool encode_all512(const uint8_t *src, uint8_t *residual, uint8_t *
     return true;
 }
 
-TW_INLINE512 void encode512(const uint8_t *src, uint8_t *residual, uint8_t *scales, uint8_t *codes,
-                            bool feedback)
-{
-    if (!encode_all512(src, residual, scales, codes, feedback)) {
-        tw_int4_encode_groups(src, VALUES, feedback ? residual : NULL, scales, codes);
-    }
-}
-
-/* n < 512 values, in arrays padded with zeros. */
-static __attribute__((noinline)) void
-encode_rest512(const uint8_t *src, size_t n, uint8_t *residual, uint8_t *scales, uint8_t *codes)
-{
-    uint8_t in[4 * VALUES] = {0}, left[4 * VALUES] = {0}, out[2 * GROUPS + VALUES / 2];
-
-    memcpy(in, src, 4 * n);
-    if (residual != NULL) {
-        memcpy(left, residual, 4 * n);
-        encode512(in, left, out, out + 2 * GROUPS, true);
-        memcpy(residual, left, 4 * n);
-    } else {
-        encode512(in, NULL, out, out + 2 * GROUPS, false);
-    }
-    memcpy(scales, out, tw_int4_scales(n));
-    memcpy(codes, out + 2 * GROUPS, tw_int4_codes(n));
-}
-
-TW_INLINE512 void encode_blocks512(const tw_codec_t *codec, const uint8_t *src, size_t n,
-                                   uint8_t *residual, uint8_t *dst, bool feedback)
-{
-    while (n > 0) {
-        const size_t m      = n < codec->block ? n : codec->block;
-        uint8_t     *scales = dst, *codes = dst + tw_int4_scales(m);
-        size_t       i = 0;
-
-        for (; i + VALUES <= m; i += VALUES) {
-            for (int line = 0; line < 8; line++) {
-                tw_prefetch512(src + 4 * i + 256 * line);
-                if (feedback) {
-                    tw_prefetch512(residual + 4 * i + 256 * line);
-                }
-            }
-            encode512(src + 4 * i, tw_at512(residual, i, feedback), scales + i / 16, codes + i / 2,
-                      feedback);
-        }
-        if (i < m) {
-            encode_rest512(src + 4 * i, m - i, tw_at512(residual, i, feedback), scales + i / 16,
-                           codes + i / 2);
-        }
-        n -= m;
-        src += 4 * m;
-        dst      = codes + tw_int4_codes(m);
-        residual = tw_at512(residual, m, feedback);
-    }
-}
-
 /* The codes of 16 values, from byte `first` on: each lane gets the byte that it shares, below
  * others that are shifted out. */
 TW_INLINE512 __m512i cut512(__m512i codes, int first)
@@ -195,12 +136,12 @@ TW_INLINE512 __m512i cut512(__m512i codes, int first)
 }
 
 /* A group to dst, or with add: to what is there. */
-TW_INLINE512 void decode_group512(__m512 scale, const uint8_t *codes, uint8_t *dst, bool add,
+TW_INLINE512 void decode_group512(float scale, const uint8_t *codes, uint8_t *dst, bool add,
                                   bool stream)
 {
     const __m512i c = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(const void *)codes));
-    __m512        u = number512(cut512(c, 0), scale);
-    __m512        v = number512(cut512(c, 8), scale);
+    __m512        u = number512(cut512(c, 0), _mm512_set1_ps(scale));
+    __m512        v = number512(cut512(c, 8), _mm512_set1_ps(scale));
 
     if (add) {
         u = _mm512_add_ps(_mm512_loadu_ps(dst), u);
@@ -215,66 +156,9 @@ TW_INLINE512 void decode_group512(__m512 scale, const uint8_t *codes, uint8_t *d
     }
 }
 
-/* Whole groups; the others and poison by int4_scalar.c. Stream: dst is a multiple of 64. */
-TW_INLINE512 void decode_blocks512(const tw_codec_t *codec, const uint8_t *src, size_t n,
-                                   uint8_t *dst, bool add, bool stream)
-{
-    while (n > 0) {
-        const size_t   m     = n < codec->block ? n : codec->block;
-        const uint8_t *codes = src + tw_int4_scales(m);
+static const tw_int4_set_t avx512 = {VALUES, 64, encode_all512, decode_group512, tw_prefetch512};
 
-        for (size_t i = 0; i < m; i += TW_INT4_GROUP) {
-            const uint8_t *at    = src + i / 16;
-            const uint32_t scale = (uint32_t)at[0] << 16 | (uint32_t)at[1] << 24;
+#define ALWAYS(n)   true
+#define END(stream) _mm_sfence()
 
-            if (m - i < TW_INT4_GROUP || (scale & 0x7f800000u) == 0x7f800000u) {
-                tw_int4_decode_groups(at, codes + i / 2,
-                                      m - i < TW_INT4_GROUP ? m - i : TW_INT4_GROUP, dst + 4 * i,
-                                      add);
-            } else {
-                if (!stream && i % 64 == 0) {
-                    tw_prefetch512(dst + 4 * i);
-                }
-                decode_group512(_mm512_set1_ps(tw_bits_float(scale)), codes + i / 2, dst + 4 * i,
-                                add, stream);
-            }
-        }
-        n -= m;
-        src = codes + tw_int4_codes(m);
-        dst += 4 * m;
-    }
-    if (stream) {
-        _mm_sfence();
-    }
-}
-
-static void int4_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                        bool stream)
-{
-    (void)stream;
-    encode_blocks512(codec, src, n, NULL, dst, false);
-}
-
-static void int4_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                        bool stream)
-{
-    if (stream && (uintptr_t)dst % 64 == 0) {
-        decode_blocks512(codec, src, n, dst, false, true);
-    } else {
-        decode_blocks512(codec, src, n, dst, false, false);
-    }
-}
-
-static void int4_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *acc)
-{
-    decode_blocks512(codec, src, n, acc, true, false);
-}
-
-static void int4_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,
-                                 uint8_t *residual, uint8_t *dst)
-{
-    encode_blocks512(codec, src, n, residual, dst, true);
-}
-
-extern const tw_kernels_t tw_int4_avx512;
-const tw_kernels_t        tw_int4_avx512 = TW_LOOPS512(int4);
+TW_INT4_KERNELS(tw_int4_avx512, avx512, ALWAYS, END);

@@ -6,8 +6,7 @@
 #include "runtime/base/bytes.h"
 #include "runtime/codec/int4/int4.h"
 
-/* The largest magnitude of a group, of two the negative one, as bits, rotated left by one: so
- * unsigned integers order them, Inf and NaN on top. */
+/* As tw_int4_scale() wants it. */
 static uint32_t int4_extreme(const float *v)
 {
     uint32_t most[8] = {0}, result = 0;
@@ -23,21 +22,6 @@ static uint32_t int4_extreme(const float *v)
         result = most[j] > result ? most[j] : result;
     }
     return result;
-}
-
-/* The scale is an eighth of the extreme, rounded up, of the other sign. */
-static uint32_t int4_scale(uint32_t key)
-{
-    const uint32_t size  = key >> 1;
-    const uint32_t scale = (tw_float_bits(tw_bits_float(size) * 0.125f) + 0xffff) & 0x7fff0000u;
-
-    if (size >= 0x7f800000u) {
-        return TW_INT4_POISON;
-    }
-    if (size < TW_INT4_LEAST) {
-        return 0;
-    }
-    return (scale < TW_INT4_MOST ? scale : TW_INT4_MOST) | (~key & 1) << 31;
 }
 
 /* Adding 1.5 * 2^23 rounds to an integer, half to even, in the low bits. */
@@ -79,7 +63,7 @@ static void int4_encode_group(const uint8_t *src, size_t n, uint8_t *residual, u
             v[i] += r[i];
         }
     }
-    scale       = int4_scale(int4_extreme(v));
+    scale       = tw_int4_scale(int4_extreme(v));
     scale_at[0] = (uint8_t)(scale >> 16);
     scale_at[1] = (uint8_t)(scale >> 24);
     if (scale == TW_INT4_POISON) {
