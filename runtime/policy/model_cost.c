@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "runtime/base/dtype.h"
 #include "runtime/policy/algorithms.h"
 #include "runtime/policy/grid.h"
 #include "runtime/policy/model.h"
@@ -24,6 +25,16 @@ static double tw_ranks(const tw_model_query_t *q)
 static double tw_encoded(const tw_model_query_t *q)
 {
     return q->count * q->codec->bytes;
+}
+
+/* Codes of a sum of some ranks, in those of its elements: 16-bit ones as they are would round it,
+ * so it is sent in the type of sums. */
+static double tw_partial(const tw_model_query_t *q)
+{
+    const tw_dtype_row_t *row  = tw_dtype_row(q->codec->dtype);
+    const double          wide = (double)tw_dtype_size(row->sum) / (double)row->bytes;
+
+    return q->codec->max_error == 0.0 ? wide : 1.0;
 }
 
 static double tw_seconds(double bytes, double rate)
@@ -388,10 +399,11 @@ static void tw_node_shares(const tw_model_query_t *q, double passes, tw_model_co
     cost->cycle = again && owners < nodes ? owners : nodes;
     tw_cut_nodes(&cut, carriers, own_longer, both, own);
     for (int i = 0; i < 2; i++) {
-        cost->network[i]       = 1.0 - own[i] + (passes - 1.0) * (nodes - 1.0) * own[i];
+        cost->network[i] = tw_partial(q) * (1.0 - own[i]) + (passes - 1.0) * (nodes - 1.0) * own[i];
         cost->network_turns[i] = 1.0 - own[i] / nodes;
     }
-    cost->transfer = tw_seconds(passes * (nodes - 1.0) * at_once * longest * q->codec->bytes,
+    cost->transfer = tw_seconds((tw_partial(q) + passes - 1.0) * (nodes - 1.0) * at_once * longest *
+                                    q->codec->bytes,
                                 q->facts->between.shared);
     cost->waits    = true;
     cost->replies  = again;

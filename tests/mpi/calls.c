@@ -196,12 +196,6 @@ static void edges(tw_comm_t *comm, t_shape_t *shape)
     }
 }
 
-int t_shape_in_nodes(const t_shape_t *shape)
-{
-    return !t_is_half(shape->dtype) || shape->kind < T_ALLREDUCE ||
-           strcmp(shape->spec, t_spec_as_is(shape->dtype)) != 0;
-}
-
 void t_jobs_edges(tw_comm_t *comm, t_shape_t shape)
 {
     const int movement = shape.kind < T_ALLREDUCE;
@@ -212,9 +206,7 @@ void t_jobs_edges(tw_comm_t *comm, t_shape_t shape)
 
         for (; *specs != NULL; specs++) {
             shape.spec = *specs;
-            if (shape.algorithm != TW_ALGORITHM_HIERARCHICAL || t_shape_in_nodes(&shape)) {
-                edges(comm, &shape);
-            }
+            edges(comm, &shape);
         }
     }
 }

@@ -31,7 +31,7 @@ static void open_entry(entry_t *entry, tw_comm_t *comm, uint64_t *shared, size_t
     memset(entry, 0, sizeof(*entry));
     t_shape_random(&shape, shared, tw_comm_size(comm), max);
     shape.node_ranks = node_ranks;
-    if (t_below(shared, 4) == 0 && t_shape_in_nodes(&shape)) {
+    if (t_below(shared, 4) == 0) {
         shape.algorithm = TW_ALGORITHM_HIERARCHICAL;
     }
     t_shape_note(&shape);

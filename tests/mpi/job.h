@@ -91,9 +91,6 @@ void t_jobs_open(t_job_t *jobs, int n, tw_comm_t *comm, uint64_t *random, size_t
 void t_jobs_wait(t_job_t *jobs, int n, tw_request_t **requests);
 void t_jobs_close(t_job_t *jobs, int n);
 
-/* May it be named TW_ALGORITHM_HIERARCHICAL? Not where nodes' sums would be rounded to 16 bits. */
-int t_shape_in_nodes(const t_shape_t *shape);
-
 /* With every codec, the counts that matter for it. */
 void t_jobs_edges(tw_comm_t *comm, t_shape_t shape);
 

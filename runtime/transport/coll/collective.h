@@ -57,16 +57,7 @@ tw_status_t tw_collective_in_node(const tw_collective_call_t *call);
 #define TW_IN_NODE_NEEDS                                                                           \
     "a lossless codec, no feedback, and two or more ranks of one node with shared memory"
 
-#define TW_NODES_NEED                                                                              \
-    "shared memory on every node, a codec whose blocks fit there, and no 16-bit elements as they " \
-    "are"
-
-/* May sums of some ranks be sent on as codes? Not as elements of a type that would round them
- * before the last rank's value is added. */
-static inline bool tw_collective_sums_are_codes(const tw_collective_call_t *call)
-{
-    return call->codec->wide == call->codec || !call->codec->lossless;
-}
+#define TW_NODES_NEED "shared memory on every node, and a codec whose blocks fit there"
 
 /* usual() of algorithms in the memory of every node and between nodes. */
 bool tw_collective_of_nodes(const tw_collective_call_t *call);

@@ -14,14 +14,24 @@
 typedef tw_status_t (*tw_coding_t)(const tw_codec_t *, const tw_exec_t *, const void *, size_t,
                                    void *);
 
-size_t tw_op_size(const tw_request_t *op, size_t n)
+static size_t tw_size_by(const tw_codec_t *codec, size_t n)
 {
     size_t            bytes  = 0;
-    const tw_status_t status = tw_codec_size(op->codec, n, &bytes);
+    const tw_status_t status = tw_codec_size(codec, n, &bytes);
 
     assert(status == TW_OK);
     (void)status;
     return bytes;
+}
+
+size_t tw_op_size(const tw_request_t *op, size_t n)
+{
+    return tw_size_by(op->codec, n);
+}
+
+size_t tw_op_added_size(const tw_request_t *op, size_t n)
+{
+    return tw_size_by(op->added, n);
 }
 
 /* A second team of threads beside the program's only where the program has said how many. */
@@ -127,18 +137,29 @@ void tw_op_decode(tw_request_t *op, const void *codes, size_t n, void *values)
     tw_op_decode_by(op, op->codec, codes, n, values);
 }
 
-void tw_op_encode_sum(tw_request_t *op, const void *sum, size_t n, void *residual, void *codes)
+static void tw_op_encode_sum_by(tw_request_t *op, const tw_codec_t *codec, const void *sum,
+                                size_t n, void *residual, void *codes)
 {
     if (residual != NULL) {
-        tw_op_encode_feedback_by(op, op->codec->wide, sum, n, residual, codes);
+        tw_op_encode_feedback_by(op, codec, sum, n, residual, codes);
     } else {
-        tw_op_encode_by(op, op->codec->wide, sum, n, codes);
+        tw_op_encode_by(op, codec, sum, n, codes);
     }
+}
+
+void tw_op_encode_added(tw_request_t *op, const void *sum, size_t n, void *residual, void *codes)
+{
+    tw_op_encode_sum_by(op, op->added, sum, n, residual, codes);
+}
+
+void tw_op_encode_sum(tw_request_t *op, const void *sum, size_t n, void *residual, void *codes)
+{
+    tw_op_encode_sum_by(op, op->codec->wide, sum, n, residual, codes);
 }
 
 void tw_op_decode_sum(tw_request_t *op, const void *codes, size_t n, void *sum)
 {
-    tw_op_decode_by(op, op->codec->wide, codes, n, sum);
+    tw_op_decode_by(op, op->added, codes, n, sum);
 }
 
 void tw_op_decode_combine(tw_request_t *op, const tw_lane_t *lane, const void *codes, size_t n,
@@ -152,8 +173,8 @@ void tw_op_decode_combine(tw_request_t *op, const tw_lane_t *lane, const void *c
         status =
             op->comm->device->ops->decode_add(op->codec, tw_op_exec(op, &other), codes, n, sum);
     } else {
-        status = tw_codec_decode_combine(op->codec->wide, tw_op_exec(op, &other), op->reduction,
-                                         codes, n, lane->tile, sum);
+        status = tw_codec_decode_combine(op->added, tw_op_exec(op, &other), op->reduction, codes, n,
+                                         lane->tile, sum);
     }
     tw_op_timed(op, &op->comm->stats.decode_ns, start, status);
 }
@@ -264,7 +285,7 @@ void tw_op_decode_result(tw_request_t *op, const tw_lane_t *lane, const void *co
     if (sum == out) { /* decoded to elements */
         tw_op_decode(op, codes, n, out);
     } else {
-        tw_op_decode_sum(op, codes, n, sum);
+        tw_op_decode_by(op, op->codec->wide, codes, n, sum);
     }
     tw_op_sum_result(op, sum, n, out);
 }

@@ -94,6 +94,7 @@ typedef struct tw_request_shape {
     int                       slots;      /* code buffers per lane                       */
     size_t                    slot_bytes; /* least bytes of a code buffer             */
     bool                      sum;        /* lanes need a buffer for sums                */
+    bool                      partial;    /* sums of some ranks are sent, by tw_partial_codec() */
     int                       arrays;     /* size_t arrays of comm->size entries         */
     size_t                    room;       /* least bytes of the operation's buffer, so that a later
                                            operation of up to this size reuses it           */
@@ -109,6 +110,7 @@ struct tw_request {
     const tw_algorithm_ops_t *algorithm;
     const char               *operation;
     const tw_codec_t         *codec;
+    const tw_codec_t         *added; /* of the codes that are added up, of the type of sums */
     tw_exec_t                 exec;
     int                  progress_threads; /* exec.threads for the communicator's progress thread */
     tw_memory_t          said;     /* declared in how.exec; exec.memory is the actual memory type */
@@ -171,6 +173,17 @@ tw_status_t tw_request_compare(const tw_request_t *op, const char *what);
  * the operation on error. */
 typedef enum tw_form { TW_BLOCKING, TW_NONBLOCKING, TW_PLAN } tw_form_t;
 tw_status_t tw_request_finish(tw_request_t *op, tw_form_t form, tw_request_t **request_p);
+
+/* The codec of sums of some ranks that are sent on, to be added to others: that of the type of sums
+ * with the elements' codes; where these are the elements, which would round such a sum, the one
+ * that leaves sums as they are. NULL: there is none. */
+static inline const tw_codec_t *tw_partial_codec(const tw_comm_t *comm, const tw_codec_t *codec)
+{
+    if (codec->wide == codec || !codec->lossless) {
+        return codec->wide;
+    }
+    return codec->wide->dtype == comm->fp32->dtype ? comm->fp32 : NULL;
+}
 
 /* Does the call declare, equally on all ranks, device memory? The detected memory type does not
  * count, since it may differ between ranks. */
@@ -283,6 +296,8 @@ static inline uint8_t *tw_op_sum(const tw_request_t *op, const tw_lane_t *lane, 
     return tw_op_widens(op) ? lane->sum : out;
 }
 
+/* Bytes of n values whose codes are added up. */
+size_t tw_op_added_size(const tw_request_t *op, size_t n);
 /* sum = decoded. */
 void tw_op_decode_sum(tw_request_t *op, const void *codes, size_t n, void *sum);
 /* sum[i] = sum[i] combined with decoded[i], by the reduction. */
@@ -294,6 +309,8 @@ void tw_op_decode_combine(tw_request_t *op, const tw_lane_t *lane, const void *c
 void tw_op_combine(tw_request_t *op, const tw_terms_t *terms, size_t n, void *sum);
 /* The same, to elements of the result, and for an average divided. */
 void tw_op_combine_result(tw_request_t *op, const tw_terms_t *terms, size_t n, void *out);
+/* Encode a sum that will be added to others, or the sum of all ranks. */
+void tw_op_encode_added(tw_request_t *op, const void *sum, size_t n, void *residual, void *codes);
 void tw_op_encode_sum(tw_request_t *op, const void *sum, size_t n, void *residual, void *codes);
 /* End of the reduction: for an average, sum[i] = fl(sum[i] / ranks), independent of the caller's
  * floating-point mode; and elements of the result, where these are not the sum. */

@@ -75,6 +75,7 @@ static tw_status_t tw_how_check(tw_comm_t *comm, const tw_how_t *how,
         op->exec.stream = comm->device->stream;
     }
     op->identity = op->codec->identity;
+    op->added    = shape->partial ? tw_partial_codec(comm, op->codec) : op->codec->wide;
     if (op->exec.threads == 0) {
         op->exec.threads = comm->exec.threads;
     }
@@ -144,11 +145,13 @@ static tw_status_t tw_lane_layout(const tw_comm_t *comm, const tw_request_shape_
                                   tw_request_t *op, tw_lane_layout_t *layout)
 {
     const size_t sums = op->codec->wide->element;
-    size_t       rounds, cuts;
+    size_t       rounds, cuts, added;
 
     op->element    = op->codec->element;
     op->chunk      = tw_chunk(op, shape);
     op->slot_bytes = tw_op_size(op, op->chunk);
+    added          = tw_op_added_size(op, op->chunk);
+    op->slot_bytes = op->slot_bytes > added ? op->slot_bytes : added;
     op->slot_bytes =
         TW_ALIGN_UP(op->slot_bytes > shape->slot_bytes ? op->slot_bytes : shape->slot_bytes);
     rounds = (shape->longest / op->chunk + (shape->longest % op->chunk != 0)) *
@@ -162,9 +165,8 @@ static tw_status_t tw_lane_layout(const tw_comm_t *comm, const tw_request_shape_
     layout->capacity = shape->algorithm->values ? 0 : (int)cuts * 2 * comm->size;
     layout->arrays   = TW_ALIGN_UP((size_t)shape->arrays * (size_t)comm->size * sizeof(size_t));
     layout->slots    = (size_t)shape->slots * op->slot_bytes;
-    layout->tile     = shape->algorithm->values
-                           ? 0
-                           : TW_ALIGN_UP(tw_codec_tile(op->codec->wide, op->reduction) * sums);
+    layout->tile =
+        shape->algorithm->values ? 0 : TW_ALIGN_UP(tw_codec_tile(op->added, op->reduction) * sums);
     layout->sum      = shape->sum ? TW_ALIGN_UP(op->chunk * sums) : 0;
     layout->requests = TW_ALIGN_UP((size_t)layout->capacity * comm->endpoint->request_bytes);
     layout->peers    = TW_ALIGN_UP((size_t)layout->capacity * sizeof(int));

@@ -16,8 +16,10 @@
  *     stage 4   carrier k: decodes fragment k into its slot                         phase 2
  *     stage 5   every rank reads the K fragments
  *
- * Sent per node: 2 (N-1)/N x encoded vector. The resulting bits depend on the layout of nodes, but
- * not on K, since the rank that sums and encodes a block does not change it, nor on the memory type
+ * Sent per node: 2 (N-1)/N x encoded vector; of 16-bit elements as they are, node sums are sent in
+ * the type of sums, which is twice as long, and totals as elements. The resulting bits depend on
+ * the layout of nodes, but not on K, since the rank that sums and encodes a block does not change
+ * it, nor on the memory type
  * of the slots. Residuals: the carrier has the first, of the node's sum, in its shares; the owner
  * has the second, in its one share. Averages divide by the number of all ranks. Slots of a lane:
  * [0, N) node j's codes, if this rank owns the fragment | N the encoded sum.
@@ -114,7 +116,7 @@ static void tw_hier_publish(tw_request_t *op, tw_lane_t *lane)
 }
 
 /* Receives first: the owner's of all nodes' sums; the others' of the owner's total. */
-static tw_status_t tw_hier_receives(tw_request_t *op, tw_lane_t *lane, size_t bytes)
+static tw_status_t tw_hier_receives(tw_request_t *op, tw_lane_t *lane, size_t n)
 {
     const tw_nodes_t *nodes  = op->comm->nodes;
     const int         owner  = tw_hier_owner(op, lane);
@@ -122,15 +124,15 @@ static tw_status_t tw_hier_receives(tw_request_t *op, tw_lane_t *lane, size_t by
 
     if (owner != nodes->mine) {
         return tw_hier_wanted(op, nodes->mine)
-                   ? tw_lane_recv(op, lane, 3, tw_lane_slot(op, lane, nodes->count), bytes,
-                                  tw_hier_peer(op, owner))
+                   ? tw_lane_recv(op, lane, 3, tw_lane_slot(op, lane, nodes->count),
+                                  tw_op_size(op, n), tw_hier_peer(op, owner))
                    : TW_OK;
     }
     for (int i = 1; i < nodes->count && status == TW_OK; i++) {
         const int from = (nodes->mine + nodes->count - i) % nodes->count;
 
-        status =
-            tw_lane_recv(op, lane, 2, tw_lane_slot(op, lane, from), bytes, tw_hier_peer(op, from));
+        status = tw_lane_recv(op, lane, 2, tw_lane_slot(op, lane, from), tw_op_added_size(op, n),
+                              tw_hier_peer(op, from));
     }
     return status;
 }
@@ -138,9 +140,9 @@ static tw_status_t tw_hier_receives(tw_request_t *op, tw_lane_t *lane, size_t by
 static tw_status_t tw_hier_gather(tw_request_t *op, tw_lane_t *lane, size_t first, size_t n)
 {
     const int         owner  = tw_hier_owner(op, lane);
-    const size_t      bytes  = tw_op_size(op, n);
+    const size_t      bytes  = tw_op_added_size(op, n);
     uint8_t          *codes  = tw_lane_slot(op, lane, op->comm->nodes->mine);
-    const tw_status_t status = tw_hier_receives(op, lane, bytes);
+    const tw_status_t status = tw_hier_receives(op, lane, n);
 
     if (status != TW_OK) {
         return status;
@@ -185,9 +187,7 @@ static void tw_hier_decode(tw_request_t *op, tw_lane_t *lane, size_t first, size
     const int mine = op->comm->nodes->local;
     uint8_t  *room = tw_hier_room(op, lane, mine, mine);
 
-    if (n > 0) {
-        tw_op_decode_result(op, lane, tw_lane_slot(op, lane, op->comm->nodes->count), n, room);
-    }
+    tw_reduction_decode_second(op, lane, tw_lane_slot(op, lane, op->comm->nodes->count), n, room);
     tw_lane_raise(op, lane, TW_SUMS);
     if (tw_hier_takes(op) && n > 0) {
         tw_op_copy(op, tw_op_at(op, op->recv, first), room, n * op->element);
@@ -301,7 +301,7 @@ static const tw_algorithm_ops_t tw_reduce_hierarchical = {.name   = "hierarchica
 
 static tw_status_t tw_hier_serves(const tw_collective_call_t *call)
 {
-    return tw_hierarchical_carriers(call) > 0 && tw_collective_sums_are_codes(call)
+    return tw_hierarchical_carriers(call) > 0 && tw_partial_codec(call->comm, call->codec) != NULL
                ? tw_node_ready(call->comm)
                : TW_ERR_UNSUPPORTED;
 }
@@ -313,6 +313,7 @@ static void tw_hier_shape(const tw_collective_call_t *call, tw_request_shape_t *
 
     shape->algorithm = &tw_reduce_hierarchical;
     shape->sum       = true;
+    shape->partial   = true;
     shape->slots     = nodes->count + 1;
     shape->turns     = nodes->count;
     shape->longest   = tw_share_longest(call, call->codec->block, carriers * (size_t)nodes->count);

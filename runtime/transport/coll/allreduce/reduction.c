@@ -17,13 +17,30 @@ static void *tw_reduction_residual(const tw_request_t *op, bool second, size_t f
 void tw_reduction_encode_first(tw_request_t *op, const void *sum, size_t first, size_t n,
                                uint8_t *codes)
 {
-    tw_op_encode_sum(op, sum, n, tw_reduction_residual(op, false, first), codes);
+    tw_op_encode_added(op, sum, n, tw_reduction_residual(op, false, first), codes);
 }
 
-void tw_reduction_encode_second(tw_request_t *op, const void *sum, size_t first, size_t n,
-                                uint8_t *codes)
+void tw_reduction_encode_second(tw_request_t *op, void *sum, size_t first, size_t n, uint8_t *codes)
 {
+    if (op->identity && tw_op_widens(op)) {
+        tw_op_average(op, n, sum);
+        tw_op_encode_sum(op, sum, n, NULL, codes);
+        return;
+    }
     tw_op_encode_sum(op, sum, n, tw_reduction_residual(op, true, first), codes);
+    if (op->identity) {
+        tw_op_average(op, n, codes);
+    }
+}
+
+void tw_reduction_decode_second(tw_request_t *op, const tw_lane_t *lane, const uint8_t *codes,
+                                size_t n, uint8_t *out)
+{
+    if (n > 0 && op->identity) {
+        tw_op_decode(op, codes, n, out);
+    } else if (n > 0) {
+        tw_op_decode_result(op, lane, codes, n, out);
+    }
 }
 
 void tw_reduction_encode(tw_request_t *op, const tw_lane_t *lane, size_t first, size_t n,
@@ -79,28 +96,14 @@ void tw_reduction_encode_sum(tw_request_t *op, const tw_lane_t *lane, void *sum,
 {
     const size_t first = op->array[TW_SHARE_FIRST][op->comm->rank] + lane->round * op->chunk;
 
-    if (op->identity && tw_op_widens(op)) {
-        tw_op_average(op, n, sum);
-        tw_op_encode_sum(op, sum, n, NULL, codes);
-        return;
-    }
     tw_reduction_encode_second(op, sum, first, n, codes);
-    if (op->identity) {
-        tw_op_average(op, n, codes);
-    }
 }
 
 void tw_reduction_decode_sum(tw_request_t *op, const tw_lane_t *lane, int rank,
                              const uint8_t *codes)
 {
-    const size_t n   = tw_share_fragment(op, lane, rank);
-    uint8_t     *out = tw_share_at(op, lane, op->recv, rank);
-
-    if (n > 0 && op->identity) {
-        tw_op_decode(op, codes, n, out);
-    } else if (n > 0) {
-        tw_op_decode_result(op, lane, codes, n, out);
-    }
+    tw_reduction_decode_second(op, lane, codes, tw_share_fragment(op, lane, rank),
+                               tw_share_at(op, lane, op->recv, rank));
 }
 
 void tw_shares_equal(size_t ranks, size_t count, size_t block, size_t *first, size_t *length)

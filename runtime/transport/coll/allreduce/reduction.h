@@ -33,12 +33,19 @@ void tw_reduction_fill_shares(tw_request_t *op, const tw_collective_call_t *call
 /* The same, in blocks of the codec. */
 void tw_reduction_fill(tw_request_t *op, const tw_collective_call_t *call);
 
-/* Encode n sums, of positions [first, first + n) of the vector, with the first residual, or the
- * second, if there is one. */
+/* Encode n sums, of positions [first, first + n) of the vector: of some ranks, with the first
+ * residual, or of all, with the second, if there is one. If the latter's codes are equal to the
+ * elements, an average is divided here, once for all ranks; else by each rank that decodes. In the
+ * first case sum may be `codes`. An element that is not of the type of sums is rounded as the
+ * result is, and leaves no residual. */
 void tw_reduction_encode_first(tw_request_t *op, const void *sum, size_t first, size_t n,
                                uint8_t *codes);
-void tw_reduction_encode_second(tw_request_t *op, const void *sum, size_t first, size_t n,
+void tw_reduction_encode_second(tw_request_t *op, void *sum, size_t first, size_t n,
                                 uint8_t *codes);
+
+/* The way back, into n elements of the result. */
+void tw_reduction_decode_second(tw_request_t *op, const tw_lane_t *lane, const uint8_t *codes,
+                                size_t n, uint8_t *out);
 
 /* Encode this lane's fragment of the interval from value `first`, n values, with the first residual
  * if there is one. */
@@ -66,10 +73,7 @@ static inline uint8_t *tw_share_at(const tw_request_t *op, const tw_lane_t *lane
     return tw_lane_at(op, lane, buffer, op->array[TW_SHARE_FIRST][rank]);
 }
 
-/* Encode sum[n], the fragment of this rank's share, with the second residual if there is one. If
- * codes are equal to the elements, an average is divided here, once for all ranks; else by each
- * rank that decodes. In the first case sum may be `codes`. An element that is not of the type of
- * sums is rounded as the result is, and leaves no residual. */
+/* tw_reduction_encode_second() of sum[n], the fragment of this rank's share. */
 void tw_reduction_encode_sum(tw_request_t *op, const tw_lane_t *lane, void *sum, size_t n,
                              uint8_t *codes);
 

@@ -20,7 +20,7 @@ static size_t tw_bundle_bytes(const tw_request_t *op, const tw_lane_t *lane, int
     *values_p = 0;
     for (int q = 0; q < owners; q++) {
         (void)tw_scatter_fragment(op, lane, tw_turn_rank(op, lane, q), &n);
-        bytes += tw_op_size(op, n);
+        bytes += tw_op_added_size(op, n);
         *values_p += n;
     }
     return bytes;
@@ -45,7 +45,7 @@ static void tw_bundle_add(tw_request_t *op, tw_lane_t *lane, int q, uint8_t *cod
     if (n > 0) {
         tw_reduction_sum_node(op, lane, tw_op_at(op, tw_scatter_values(op), first), n,
                               (size_t)q * op->chunk * op->element);
-        tw_op_encode_sum(op, lane->sum, n, NULL, codes);
+        tw_op_encode_added(op, lane->sum, n, NULL, codes);
     }
 }
 

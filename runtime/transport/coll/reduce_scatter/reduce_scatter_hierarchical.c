@@ -33,7 +33,7 @@ static tw_status_t tw_scatter_receives(tw_request_t *op, tw_lane_t *lane)
         const int from    = (nodes->mine + nodes->count - i) % nodes->count;
         const int carrier = nodes->local % tw_nodes_ranks(nodes, from);
 
-        status = tw_lane_recv(op, lane, 2, tw_lane_slot(op, lane, from), tw_op_size(op, n),
+        status = tw_lane_recv(op, lane, 2, tw_lane_slot(op, lane, from), tw_op_added_size(op, n),
                               tw_nodes_rank(nodes, from, carrier));
     }
     return status;
@@ -56,7 +56,7 @@ static tw_status_t tw_scatter_carry(tw_request_t *op, tw_lane_t *lane, int q)
     tw_reduction_sum_node(op, lane, tw_op_at(op, tw_scatter_values(op), first), n,
                           (size_t)q * op->chunk * op->element);
     tw_reduction_encode_first(op, lane->sum, first, n, codes);
-    return ours ? TW_OK : tw_lane_send(op, lane, 2, 2, codes, tw_op_size(op, n), owner, n);
+    return ours ? TW_OK : tw_lane_send(op, lane, 2, 2, codes, tw_op_added_size(op, n), owner, n);
 }
 
 static tw_status_t tw_scatter_carries(tw_request_t *op, tw_lane_t *lane)
@@ -133,7 +133,8 @@ static tw_status_t tw_scatter_serves(const tw_collective_call_t *call)
 {
     const size_t room = tw_node_slot_bytes(call->comm->nodes->most);
 
-    if (tw_scatter_most(call, room) < call->codec->block || !tw_collective_sums_are_codes(call) ||
+    if (tw_scatter_most(call, room) < call->codec->block ||
+        tw_partial_codec(call->comm, call->codec) == NULL ||
         (tw_how_on_device(call->how) && !tw_scatter_in_order(call->comm, &call->in))) {
         return TW_ERR_UNSUPPORTED;
     }
@@ -150,7 +151,7 @@ static bool tw_scatter_bundles(const tw_collective_call_t *call, size_t longest)
     size_t            bytes;
 
     return tw_collective_bundles(call, longest) &&
-           tw_codec_size(call->codec, whole, &bytes) == TW_OK &&
+           tw_codec_size(tw_partial_codec(call->comm, call->codec), whole, &bytes) == TW_OK &&
            (size_t)nodes->most *
                    (whole * call->codec->element + messages * (bytes + TW_POOL_ALIGN)) <=
                tw_node_slot_bytes(nodes->most);
@@ -162,6 +163,7 @@ static void tw_scatter_shape(const tw_collective_call_t *call, tw_request_shape_
 
     shape->algorithm = &tw_scatter_hierarchical_ops;
     shape->sum       = true;
+    shape->partial   = true;
     shape->slots     = nodes->count + tw_turn_carried(nodes);
     shape->turns     = nodes->count;
     shape->longest   = tw_share_longest(call, 1, (size_t)call->comm->size);
