@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/bench_type.h"
 #include "tools/bench_rows.h"
 #include "tools/commands.h"
 #include "command/options.h"
@@ -21,7 +22,9 @@
 typedef struct codec_arguments {
     const char *codecs, *threads_text, *isa_text, *json, *plot;
     size_t      min, max;
+    const char *type;
     int         doubles;
+    tw_dtype_t  dtype;
     int         threads[MOST_LISTED], threads_count;
     const char *isa[MOST_LISTED]; /* none: what THINWIRE_CPU allows */
     int         isa_count;
@@ -69,14 +72,9 @@ static int check_status(const job_t *job, const char *what, size_t bytes, tw_sta
     return -1;
 }
 
-static tw_dtype_t dtype_of(const codec_arguments_t *a)
-{
-    return a->doubles ? TW_F64 : TW_F32;
-}
-
 static size_t element(const codec_arguments_t *a)
 {
-    return tw_dtype_size(dtype_of(a));
+    return tw_dtype_size(a->dtype);
 }
 
 static int bench_codec(const specs_t *specs, size_t i, const codec_arguments_t *a, int threads,
@@ -128,7 +126,7 @@ static int bench_specs(const specs_t *specs, const char *isa, const codec_argume
                 return -1;
             }
         }
-        if (!a->doubles &&
+        if (a->dtype == TW_F32 &&
             bench_no_codec(specs->codec[0], isa, a, a->threads[t], arena, job, rows) != 0) {
             return -1;
         }
@@ -142,8 +140,8 @@ static int specs_of(specs_t *specs, const codec_arguments_t *a, const char *isa,
     int status;
 
     cap_cpu(isa);
-    status = a->codecs != NULL ? specs_create(specs, job, ctx, a->codecs, dtype_of(a))
-                               : specs_create_all(specs, job, ctx, dtype_of(a));
+    status = a->codecs != NULL ? specs_create(specs, job, ctx, a->codecs, a->dtype)
+                               : specs_create_all(specs, job, ctx, a->dtype);
     cap_cpu(NULL);
     return status;
 }
@@ -173,7 +171,7 @@ static int bench_isas(const codec_arguments_t *a, const job_t *job, tw_context_t
     if (specs_of(&specs, a, a->isa_count > 0 ? a->isa[0] : NULL, job, ctx) != 0) {
         return EXIT_USAGE;
     }
-    status = arena_create(&arena, job, dtype_of(a), a->max / element(a), most_codes(&specs, a));
+    status = arena_create(&arena, job, a->dtype, a->max / element(a), most_codes(&specs, a));
     specs_destroy(&specs);
     if (status == 0) {
         rows_begin();
@@ -283,8 +281,10 @@ int bench_codec_main(job_t *job, int argc, char **argv)
            {"--codec", "LIST",
             "Codecs, such as tree8,onebit or bitpack:2 (default: all; thinwire info lists them).",
             OPTION_TEXT, &a.codecs, 0, 0},
-           {"--double", NULL, "Arrays of double, by the codecs that take them.", OPTION_FLAG,
-            &a.doubles, 0, 0},
+           {"--type", "TYPE",
+            "Elements, such as double or bfloat16, by the codecs that take them (default float).",
+            OPTION_TEXT, &a.type, 0, 0},
+           {"--double", NULL, "The same as --type double.", OPTION_FLAG, &a.doubles, 0, 0},
            {"--min", "SIZE", "Smallest array, in bytes of values, such as 8, 64k, 16M (default 64k).",
             OPTION_SIZE, &a.min, 0, 0},
            {"--max", "SIZE", "Largest array; sizes grow by factors of 4 (default 256M).", OPTION_SIZE,
@@ -316,13 +316,9 @@ int bench_codec_main(job_t *job, int argc, char **argv)
         return code;
     }
     if (parse_threads(&a, &problem) != 0 ||
-        measure_range(&a.min, &a.max, DEFAULT_MIN, DEFAULT_MAX, &problem) != 0) {
+        measure_range(&a.min, &a.max, DEFAULT_MIN, DEFAULT_MAX, &problem) != 0 ||
+        bench_type(a.doubles ? "double" : a.type, a.min, &a.dtype, &problem) != 0) {
         job_complain(job, "bench codec: %s", problem.text);
-        return EXIT_USAGE;
-    }
-    if (a.min % element(&a) != 0) {
-        job_complain(job, "bench codec: --min %zu is no multiple of the %zu bytes of a double",
-                     a.min, element(&a));
         return EXIT_USAGE;
     }
     ctx = job_context(job);

@@ -11,6 +11,7 @@
 
 #include <mpi.h>
 
+#include "tools/bench_type.h"
 #include "tools/bench_model.h"
 #include "tools/commands.h"
 #include "tools/bench_operations.h"
@@ -21,16 +22,17 @@
 #include "tools/table.h"
 #include "command/watch.h"
 
-#define DEFAULT_CODECS "fp32,bitpack:2,tree8,onebit"
+#define DEFAULT_CODECS "fp32,bitpack:2,tree8,onebit" /* of float */
 #define DEFAULT_MIN    ((size_t)4 << 10)
 #define DEFAULT_MAX    ((size_t)16 << 20)
-#define LARGEST        ((size_t)8 << 30) /* bytes: an int counts the floats of an MPI call */
+#define LARGEST        ((size_t)8 << 30) /* bytes: an int counts the elements of an MPI call */
 #define ROW_BUDGET     0.4               /* seconds for a codec, with MPI's share */
 
 typedef struct collective_arguments {
-    const char *codecs, *data, *json;
+    const char *codecs, *data, *json, *type;
     size_t      min, max;
     int         model;
+    tw_dtype_t  dtype;
 } collective_arguments_t;
 
 /* Seconds of each repetition, the contenders being MPI and then every codec. */
@@ -140,12 +142,12 @@ static void print_header(const operation_t *operation, const job_t *job,
     printf(
         "%s on %d rank%s, data: %s. Times are medians of alternated repetitions, each that of "
         "its slowest rank.\n"
-        "size: bytes of float32%s. MPI/thinwire: time of %s divided by time of thinwire; above "
+        "size: bytes of %s%s. MPI/thinwire: time of %s divided by time of thinwire; above "
         "1\nthinwire is faster. wire bytes: counted, the most that a rank sent. Errors are "
         "relative to the RMS of\nthe exact result. identical: all ranks hold the same bits.%s\n\n",
         operation->name, job->size, job->size == 1 ? "" : "s", a->data != NULL ? a->data : "normal",
-        bench_values(operation, 1, 2) > 1 ? " for each rank" : "", operation->mpi_name,
-        operation->same ? "" : " (Here they hold different data: -.)");
+        tw_dtype_name(a->dtype), bench_values(operation, 1, 2) > 1 ? " for each rank" : "",
+        operation->mpi_name, operation->same ? "" : " (Here they hold different data: -.)");
     table_header(columns, COLUMNS);
 }
 
@@ -167,16 +169,16 @@ static void print_row(const operation_t *operation, const char *spec, size_t byt
 }
 
 static json_t *row_json(const operation_t *operation, const tw_codec_traits_t *traits,
-                        const char *spec, int ranks, size_t bytes, const times_t *t,
+                        const char *spec, const bench_call_t *x, size_t bytes, const times_t *t,
                         const verdict_t *v)
 {
     json_t *row = json_pack(
-        "{s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:o, s:o}", "codec", spec,
-        "operation", operation->name, "isa", traits->isa, "ranks", ranks, "bytes",
-        (json_int_t)bytes, "seconds", t->thinwire, "mpi_seconds", t->native, "gbps",
-        (double)bytes / t->thinwire * 1e-9, "ratio_mpi", t->native / t->thinwire, "wire_bytes",
-        (json_int_t)v->wire_bytes, "wire_bytes_all_ranks", (json_int_t)v->wire_total, "max_error",
-        report_number(v->max_error), "rms_error", report_number(v->rms_error));
+        "{s:s, s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:o, s:o}", "codec", spec,
+        "operation", operation->name, "type", tw_dtype_name(x->dtype), "isa", traits->isa, "ranks",
+        x->job->size, "bytes", (json_int_t)bytes, "seconds", t->thinwire, "mpi_seconds", t->native,
+        "gbps", (double)bytes / t->thinwire * 1e-9, "ratio_mpi", t->native / t->thinwire,
+        "wire_bytes", (json_int_t)v->wire_bytes, "wire_bytes_all_ranks", (json_int_t)v->wire_total,
+        "max_error", report_number(v->max_error), "rms_error", report_number(v->rms_error));
 
     if (operation->same) {
         json_object_set_new(row, "identical", json_boolean(v->identical));
@@ -192,7 +194,7 @@ static int bench_sizes(const operation_t *operation, bench_call_t *x, const spec
     int            identical = 1;
 
     for (size_t bytes = a->min; bytes > 0; bytes = measure_next_size(bytes, a->max)) {
-        x->count = bytes / sizeof(float);
+        x->count = bytes / tw_dtype_size(x->dtype);
         measure_codecs(operation, x, specs, times);
         model_add(rows, (model_row_t){"MPI", NULL, x->count, times[0].native, NULL});
         for (size_t i = 0; i < specs->count; i++) {
@@ -204,8 +206,8 @@ static int bench_sizes(const operation_t *operation, bench_call_t *x, const spec
             identical &= verdict.identical;
             if (x->job->rank == 0) {
                 print_row(operation, specs->text[i], bytes, &times[i], &verdict);
-                row = row_json(operation, &specs->traits[i], specs->text[i], x->job->size, bytes,
-                               &times[i], &verdict);
+                row = row_json(operation, &specs->traits[i], specs->text[i], x, bytes, &times[i],
+                               &verdict);
                 report_row(report, row);
             }
             model_add(rows, (model_row_t){specs->text[i], specs->codec[i], x->count,
@@ -222,11 +224,15 @@ static int fill_buffers(const bench_call_t *x, const collective_arguments_t *a, 
     if (x->send == NULL || x->recv == NULL) {
         return tw_problem_set(problem, "not enough memory for --max %zu", a->max);
     }
-    memset(x->recv, 0, values * sizeof(float));
+    memset(x->recv, 0, values * tw_dtype_size(x->dtype));
     if (a->data != NULL && strcmp(a->data, "normal") != 0) {
-        return data_read(a->data, x->job->rank, x->job->size, x->send, values, problem);
+        if (data_read(a->data, x->job->rank, x->job->size, x->send, values, problem) != 0) {
+            return -1;
+        }
+    } else {
+        data_normal(x->send, values, (uint64_t)x->job->rank + 1, 1.0);
     }
-    data_normal(x->send, values, (uint64_t)x->job->rank + 1, 1.0);
+    bench_convert(x->send, values, x->dtype);
     return 0;
 }
 
@@ -235,16 +241,18 @@ static int run_bench_collective(const operation_t *operation, const job_t *job, 
                                 const collective_arguments_t *a, report_t *report)
 {
     static model_rows_t rows;
-    const size_t        values  = bench_values(operation, a->max / sizeof(float), job->size);
-    bench_call_t        x       = {.job = job, .comm = comm};
-    tw_problem_t        problem = {.set = 0};
+    const size_t values  = bench_values(operation, a->max / tw_dtype_size(a->dtype), job->size);
+    const size_t element = /* send holds floats first */
+        tw_dtype_size(a->dtype) > sizeof(float) ? tw_dtype_size(a->dtype) : sizeof(float);
+    bench_call_t x       = {.job = job, .comm = comm, .dtype = a->dtype};
+    tw_problem_t problem = {.set = 0};
     /* Two buffers on all ranks of this node, and as much again for what thinwire and MPI hold. */
     int well =
-        measure_memory(4.0 * sizeof(float) * (double)values * job->local_ranks, &problem) == 0;
+        measure_memory(4.0 * (double)element * (double)values * job->local_ranks, &problem) == 0;
 
     if (well) {
-        x.send = malloc(values * sizeof(float));
-        x.recv = malloc(values * sizeof(float));
+        x.send = malloc(values * element);
+        x.recv = malloc(values * element);
         well   = fill_buffers(&x, a, values, &problem) == 0;
     }
     if (job_agree(job, well, problem.text) == 0) {
@@ -262,10 +270,29 @@ static int run_bench_collective(const operation_t *operation, const job_t *job, 
     return well ? 0 : -1;
 }
 
+/* What leaves elements as they are, and those of DEFAULT_CODECS that take them. */
+static void default_codecs(tw_context_t *ctx, tw_dtype_t dtype, char *list, size_t size)
+{
+    size_t cursor = 0, used;
+    char   spec[SPECS_LENGTH];
+
+    used = (size_t)snprintf(list, size, "%s", tw_dtype_row(dtype)->lossless);
+    while (tw_codec_list_next(DEFAULT_CODECS, &cursor, spec, sizeof(spec)) == TW_OK) {
+        tw_codec_t *codec = NULL;
+
+        if (!tw_dtype_is_lossless(dtype, spec) &&
+            tw_codec_create(ctx, spec, dtype, &codec, NULL, 0) == TW_OK) {
+            used += (size_t)snprintf(list + used, size - used, ",%s", spec);
+        }
+        tw_codec_destroy(codec);
+    }
+}
+
 /* Everything from a context to its end. */
 static int run_job(const operation_t *operation, const job_t *job, const collective_arguments_t *a)
 {
     static specs_t specs;
+    char           codecs[128];
     report_t       report;
     tw_comm_t     *comm = NULL;
     tw_context_t  *ctx  = job_context(job);
@@ -276,8 +303,8 @@ static int run_job(const operation_t *operation, const job_t *job, const collect
     }
     specs.moves =
         operation->kind != TW_OPERATION_ALLREDUCE && operation->kind != TW_OPERATION_REDUCE_SCATTER;
-    if (specs_create(&specs, job, ctx, a->codecs != NULL ? a->codecs : DEFAULT_CODECS, TW_F32) !=
-        0) {
+    default_codecs(ctx, a->dtype, codecs, sizeof(codecs));
+    if (specs_create(&specs, job, ctx, a->codecs != NULL ? a->codecs : codecs, a->dtype) != 0) {
         tw_context_destroy(ctx);
         return EXIT_USAGE;
     }
@@ -301,8 +328,10 @@ int bench_collective_main(job_t *job, int argc, char **argv)
                 {"--codec", "LIST",
                  "Codecs, such as tree8,onebit; thinwire info lists them\n(default " DEFAULT_CODECS ").",
                  OPTION_TEXT, &a.codecs, 0, 0},
+                {"--type", "TYPE", "Elements, such as double or bfloat16 (default float).", OPTION_TEXT,
+                 &a.type, 0, 0},
                 {"--min", "SIZE",
-                 "Smallest message, in bytes of float32, such as 4, 64k, 16M (default 4k).", OPTION_SIZE,
+                 "Smallest message, in bytes of elements, such as 4, 64k, 16M (default 4k).", OPTION_SIZE,
                  &a.min, 0, 0},
                 {"--max", "SIZE", "Largest message; sizes grow by factors of 4 (default 16M).", OPTION_SIZE,
                  &a.max, 0, 0},
@@ -329,7 +358,8 @@ int bench_collective_main(job_t *job, int argc, char **argv)
     }
     if (a.max >= LARGEST) {
         tw_problem_set(&problem, "--max: sizes are below 8G, which is what one MPI call can count");
-    } else if (measure_range(&a.min, &a.max, DEFAULT_MIN, DEFAULT_MAX, &problem) == 0) {
+    } else if (measure_range(&a.min, &a.max, DEFAULT_MIN, DEFAULT_MAX, &problem) == 0 &&
+               bench_type(a.type, a.min, &a.dtype, &problem) == 0) {
         job_need_mpi(job);
         return run_job(operation, job, &a);
     }

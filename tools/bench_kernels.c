@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/bench_type.h"
 #include "tools/bench_kernels.h"
 #include "tools/bench_limits.h"
 
@@ -25,23 +26,10 @@ const char *bench_operation_name(kernel_operation_t operation)
     return names[operation];
 }
 
-/* Normal random values: of double, those of float. */
-static void fill(void *x, tw_dtype_t dtype, size_t values)
-{
-    data_normal(x, values, 1, 1.0);
-    for (size_t i = values; dtype == TW_F64 && i-- > 0;) {
-        float  f;
-        double d;
-
-        memcpy(&f, (const uint8_t *)x + 4 * i, 4);
-        d = (double)f;
-        memcpy((uint8_t *)x + 8 * i, &d, 8);
-    }
-}
-
 int arena_create(arena_t *arena, const job_t *job, tw_dtype_t dtype, size_t values, size_t codes)
 {
-    const size_t bytes = values * tw_dtype_size(dtype);
+    /* Of the type of sums, which has the largest elements, and room for float. */
+    const size_t bytes = values * tw_dtype_size(tw_dtype_row(dtype)->sum);
     const size_t line = bytes / 64 * 64 + 64, code_line = codes / 64 * 64 + 64;
     const double all     = 3.0 * (double)line + (double)code_line + 4.0 * 4096;
     tw_problem_t problem = {.set = 0};
@@ -62,7 +50,8 @@ int arena_create(arena_t *arena, const job_t *job, tw_dtype_t dtype, size_t valu
     arena->y        = at + line + COLOUR;
     arena->residual = at + 2 * line + 2 * COLOUR;
     arena->codes    = at + 3 * line + 3 * COLOUR;
-    fill(arena->x, dtype, values);
+    data_normal(arena->x, values, 1, 1.0);
+    bench_convert(arena->x, values, dtype);
     memset(arena->y, 0, bytes);
     memset(arena->residual, 0, bytes);
     return 0;
@@ -135,11 +124,14 @@ static tw_status_t run_kernel(const void *what)
     }
 }
 
-/* The loop that moves what the kernel moves; codes: eighths of a byte per 4 bytes of values. */
+/* The loop that moves what the kernel moves; codes: eighths of a byte per 4 bytes of values. Sums
+ * and residuals of 16-bit values are larger than these. */
 static loop_t loop_of(const kernel_t *k, const char *isa, int codes, int stream)
 {
-    const arena_t *a    = k->arena;
-    loop_t         loop = {.isa = isa, .n = words(k), .threads = k->threads, .stream = stream};
+    const arena_t *a = k->arena;
+    const int      sums =
+        32 * (int)(tw_dtype_size(tw_dtype_row(a->dtype)->sum) / tw_dtype_size(a->dtype));
+    loop_t loop = {.isa = isa, .n = words(k), .threads = k->threads, .stream = stream};
 
     switch (k->operation) {
     case BENCH_ENCODE:
@@ -151,11 +143,11 @@ static loop_t loop_of(const kernel_t *k, const char *isa, int codes, int stream)
         loop.at    = (limits_buffers_t){a->codes, a->y, NULL};
         break;
     case BENCH_DECODE_ADD:
-        loop.shape = (limits_shape_t){codes, 0, 32};
+        loop.shape = (limits_shape_t){codes, 0, sums};
         loop.at    = (limits_buffers_t){a->codes, NULL, a->y};
         break;
     case BENCH_ENCODE_FEEDBACK:
-        loop.shape = (limits_shape_t){32, codes, 32};
+        loop.shape = (limits_shape_t){32, codes, sums};
         loop.at    = (limits_buffers_t){a->x, a->codes, a->residual};
         break;
     default:
@@ -233,7 +225,11 @@ static tw_status_t measure_kernels(const kernel_t *any, const char *isa, double 
 
 static double value(const void *values, tw_dtype_t dtype, size_t i)
 {
-    return dtype == TW_F64 ? ((const double *)values)[i] : (double)((const float *)values)[i];
+    const tw_dtype_row_t *row = tw_dtype_row(dtype);
+    double                x;
+
+    row->to_f64((const uint8_t *)values + i * row->bytes, 1, &x);
+    return x;
 }
 
 void bench_errors(const arena_t *arena, size_t n, double *max_error, double *rms_error)

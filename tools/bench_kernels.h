@@ -22,7 +22,7 @@ typedef enum kernel_operation {
 
 const char *bench_operation_name(kernel_operation_t operation);
 
-/* Arrays of the largest size, of float or of double. */
+/* Arrays of the largest size; x of elements of dtype, y and residual also of their sums' type. */
 typedef struct arena {
     tw_dtype_t dtype;
     void      *x; /* normal random values             */

@@ -43,7 +43,7 @@ static tw_status_t predict(const operation_t *operation, const bench_call_t *x, 
         snprintf(p->spec, sizeof(p->spec), "%s", tw_request_codec(plan));
         tw_request_free(&plan);
     }
-    if (tw_codec_create(ctx, p->spec, TW_F32, &codec, NULL, 0) == TW_OK) {
+    if (tw_codec_create(ctx, p->spec, x->dtype, &codec, NULL, 0) == TW_OK) {
         const size_t blocks = operation->kind == TW_OPERATION_REDUCE_SCATTER ? ranks : 1;
 
         tw_comm_predict(x->comm, operation->kind, blocks * x->count, codec, p->algorithm,
@@ -53,12 +53,13 @@ static tw_status_t predict(const operation_t *operation, const bench_call_t *x, 
     return TW_OK;
 }
 
-static void print_row(const table_column_t *columns, const model_row_t *row, const predicted_t *p)
+static void print_row(const table_column_t *columns, const model_row_t *row, size_t element,
+                      const predicted_t *p)
 {
     char cells[6][TABLE_CELL];
 
     table_text(cells[0], row->text);
-    table_size(cells[1], row->count * sizeof(float));
+    table_size(cells[1], row->count * element);
     if (row->codec == NULL) {
         table_text(cells[2], "mpi");
     } else {
@@ -100,7 +101,7 @@ int model_compare(const operation_t *operation, const bench_call_t *x, tw_contex
         if (status != TW_OK || x->job->rank != 0) {
             continue;
         }
-        print_row(columns, row, &p);
+        print_row(columns, row, tw_dtype_size(x->dtype), &p);
         if (p.seconds > 0.0) {
             errors[known++] = fabs(p.seconds / row->seconds - 1.0);
         }

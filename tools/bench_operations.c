@@ -11,20 +11,77 @@
 
 #include <mpi.h>
 
+#include "runtime/base/dtype.h"
 #include "tools/bench_operations.h"
 #include "command/watch.h"
 
 #define PIECE ((size_t)65536) /* values compared at once */
 
+/* ---- elements ------------------------------------------------------------------------------- */
+
+/* The type that moves them. */
+static MPI_Datatype mpi_type(const bench_call_t *x)
+{
+    switch (x->dtype) {
+#define TYPE_CASE(dtype, row, mpi, ...)                                                            \
+    case dtype:                                                                                    \
+        return mpi;
+        TW_DTYPES(TYPE_CASE)
+    default:
+        return MPI_DATATYPE_NULL;
+    }
+}
+
+static const tw_dtype_row_t *adding; /* of the operation below */
+
+static void add(void *in, void *sum, int *count, MPI_Datatype *type)
+{
+    (void)type;
+    adding->combine[TW_COMBINE_ADD](in, sum, (size_t)*count, sum);
+}
+
+/* MPI's addition of them; of elements that MPI only moves, one by the program, in their type. */
+static MPI_Op mpi_sum(const bench_call_t *x)
+{
+    static MPI_Op sum = MPI_OP_NULL;
+
+    adding = tw_dtype_row(x->dtype);
+    if (adding->sum == x->dtype) {
+        return MPI_SUM;
+    }
+    if (sum == MPI_OP_NULL) {
+        MPI_Op_create(add, 1, &sum);
+    }
+    return sum;
+}
+
+static size_t bytes_of(const bench_call_t *x, size_t values)
+{
+    return values * tw_dtype_size(x->dtype);
+}
+
+static uint8_t *element_at(const bench_call_t *x, const void *buffer, size_t i)
+{
+    return (uint8_t *)(uintptr_t)buffer + bytes_of(x, i);
+}
+
+static void doubles_of(const bench_call_t *x, const void *buffer, size_t first, size_t n,
+                       double *doubles)
+{
+    tw_dtype_row(x->dtype)->to_f64(element_at(x, buffer, first), n, doubles);
+}
+
 /* As the library counts the values, of which a movement may send the bytes. */
 static size_t counted(const bench_call_t *x, const tw_how_t *how)
 {
-    return how->codec == tw_codec_bytes() ? x->count * sizeof(float) : x->count;
+    return how->codec == tw_codec_bytes() ? bytes_of(x, x->count) : x->count;
 }
+
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static int allreduce_native(const bench_call_t *x)
 {
-    return MPI_Allreduce(x->send, x->recv, (int)x->count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    return MPI_Allreduce(x->send, x->recv, (int)x->count, mpi_type(x), mpi_sum(x), MPI_COMM_WORLD);
 }
 
 static tw_status_t allreduce_thinwire(const bench_call_t *x, const tw_how_t *how)
@@ -34,9 +91,7 @@ static tw_status_t allreduce_thinwire(const bench_call_t *x, const tw_how_t *how
 
 static int allreduce_exact(const bench_call_t *x, size_t first, size_t n, double *exact)
 {
-    for (size_t i = 0; i < n; i++) {
-        exact[i] = x->send[first + i];
-    }
+    doubles_of(x, x->send, first, n, exact);
     return MPI_Allreduce(MPI_IN_PLACE, exact, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
@@ -48,7 +103,7 @@ static tw_status_t allreduce_plan(const bench_call_t *x, const tw_how_t *how, tw
 /* The root sends from where the others receive; bench_check() puts its data there. */
 static int bcast_native(const bench_call_t *x)
 {
-    return MPI_Bcast(x->job->rank == 0 ? x->send : x->recv, (int)x->count, MPI_FLOAT, 0,
+    return MPI_Bcast(x->job->rank == 0 ? x->send : x->recv, (int)x->count, mpi_type(x), 0,
                      MPI_COMM_WORLD);
 }
 
@@ -57,7 +112,7 @@ static tw_status_t bcast_thinwire(const bench_call_t *x, const tw_how_t *how)
     const int checked = (how->flags & TW_BCAST_SAME) != 0;
 
     if (checked && x->job->rank == 0) {
-        memcpy(x->recv, x->send, x->count * sizeof(float));
+        memcpy(x->recv, x->send, bytes_of(x, x->count));
     }
     return tw_bcast(x->comm, x->job->rank == 0 && !checked ? x->send : x->recv, counted(x, how), 0,
                     how);
@@ -65,8 +120,8 @@ static tw_status_t bcast_thinwire(const bench_call_t *x, const tw_how_t *how)
 
 static int bcast_exact(const bench_call_t *x, size_t first, size_t n, double *exact)
 {
-    for (size_t i = 0; i < n && x->job->rank == 0; i++) {
-        exact[i] = x->send[first + i];
+    if (x->job->rank == 0) {
+        doubles_of(x, x->send, first, n, exact);
     }
     return MPI_Bcast(exact, (int)n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
@@ -78,7 +133,7 @@ static tw_status_t bcast_plan(const bench_call_t *x, const tw_how_t *how, tw_req
 
 static int reduce_scatter_native(const bench_call_t *x)
 {
-    return MPI_Reduce_scatter_block(x->send, x->recv, (int)x->count, MPI_FLOAT, MPI_SUM,
+    return MPI_Reduce_scatter_block(x->send, x->recv, (int)x->count, mpi_type(x), mpi_sum(x),
                                     MPI_COMM_WORLD);
 }
 
@@ -99,11 +154,7 @@ static int reduce_scatter_exact(const bench_call_t *x, size_t first, size_t n, d
     int           rc = MPI_SUCCESS;
 
     for (int owner = 0; owner < x->job->size && rc == MPI_SUCCESS; owner++) {
-        const float *block = x->send + (size_t)owner * x->count + first;
-
-        for (size_t i = 0; i < n; i++) {
-            piece[i] = block[i];
-        }
+        doubles_of(x, x->send, (size_t)owner * x->count + first, n, piece);
         rc = MPI_Reduce(piece, exact, (int)n, MPI_DOUBLE, MPI_SUM, owner, MPI_COMM_WORLD);
     }
     return rc;
@@ -111,7 +162,7 @@ static int reduce_scatter_exact(const bench_call_t *x, size_t first, size_t n, d
 
 static int allgather_native(const bench_call_t *x)
 {
-    return MPI_Allgather(x->send, (int)x->count, MPI_FLOAT, x->recv, (int)x->count, MPI_FLOAT,
+    return MPI_Allgather(x->send, (int)x->count, mpi_type(x), x->recv, (int)x->count, mpi_type(x),
                          MPI_COMM_WORLD);
 }
 
@@ -135,8 +186,8 @@ static int allgather_exact(const bench_call_t *x, size_t first, size_t n, double
         const int    root = (int)(at / x->count);
 
         part = left < first + n - at ? left : first + n - at;
-        for (size_t i = 0; i < part && x->job->rank == root; i++) {
-            exact[at - first + i] = x->send[at % x->count + i];
+        if (x->job->rank == root) {
+            doubles_of(x, x->send, at % x->count, part, exact + (at - first));
         }
         rc = MPI_Bcast(exact + (at - first), (int)part, MPI_DOUBLE, root, MPI_COMM_WORLD);
     }
@@ -145,7 +196,7 @@ static int allgather_exact(const bench_call_t *x, size_t first, size_t n, double
 
 static int alltoall_native(const bench_call_t *x)
 {
-    return MPI_Alltoall(x->send, (int)x->count, MPI_FLOAT, x->recv, (int)x->count, MPI_FLOAT,
+    return MPI_Alltoall(x->send, (int)x->count, mpi_type(x), x->recv, (int)x->count, mpi_type(x),
                         MPI_COMM_WORLD);
 }
 
@@ -163,9 +214,9 @@ static tw_status_t alltoall_plan(const bench_call_t *x, const tw_how_t *how, tw_
  * them in the block for us. Block after block; everyone exchanges with everyone in turn. */
 static int alltoall_exact(const bench_call_t *x, size_t first, size_t n, double *exact)
 {
-    static float piece[PIECE];
-    const int    size = x->job->size, rank = x->job->rank;
-    int          rc = MPI_SUCCESS;
+    static double piece[PIECE];
+    const int     size = x->job->size, rank = x->job->rank;
+    int           rc = MPI_SUCCESS;
 
     for (int step = 0; step < size && rc == MPI_SUCCESS; step++) {
         const int    to = (rank + step) % size, from = (rank - step + size) % size;
@@ -180,10 +231,10 @@ static int alltoall_exact(const bench_call_t *x, size_t first, size_t n, double 
         const int    in_n     = in_high > in_low ? (int)(in_high - in_low) : 0;
         const size_t source   = (size_t)to * x->count + (out_n > 0 ? out_low - out : 0);
 
-        rc = MPI_Sendrecv(x->send + source, out_n, MPI_FLOAT, to, 0, piece, in_n, MPI_FLOAT, from,
-                          0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        for (int i = 0; i < in_n; i++) {
-            exact[in_low - first + (size_t)i] = piece[i];
+        rc = MPI_Sendrecv(element_at(x, x->send, source), out_n, mpi_type(x), to, 0, piece, in_n,
+                          mpi_type(x), from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (in_n > 0) {
+            doubles_of(x, piece, 0, (size_t)in_n, exact + (in_low - first));
         }
     }
     return rc;
@@ -196,15 +247,15 @@ static int alltoall_exact(const bench_call_t *x, size_t first, size_t n, double 
 
 static const operation_t operations[] = {
     {FUNCTIONS(allreduce), .mpi_name = "MPI_Allreduce", .kind = TW_OPERATION_ALLREDUCE, .same = 1,
-     .about = "Adds float32 vectors over all ranks by MPI_Allreduce and by tw_allreduce with each "
-              "codec,\n"
-              "and prints times, bytes on the wire, and what encoding did to the sum.",
+     .about    = "Adds vectors over all ranks by MPI_Allreduce and by tw_allreduce with each "
+                 "codec,\n"
+                 "and prints times, bytes on the wire, and what encoding did to the sum.",
      .examples = "Examples:\n  mpirun -n 4 thinwire bench allreduce\n"
                  "  mpirun -n 4 thinwire bench allreduce --codec tree8,int8 --min 64k --max 64M"},
     {FUNCTIONS(bcast), .mpi_name = "MPI_Bcast", .kind = TW_OPERATION_BCAST, .same = 1,
      .flags = TW_BCAST_SAME,
      .about =
-         "Sends a float32 vector from rank 0 to all ranks by MPI_Bcast and by tw_bcast with each\n"
+         "Sends a vector from rank 0 to all ranks by MPI_Bcast and by tw_bcast with each\n"
          "codec. Times are of the default, in which the root's buffer stays exact; bytes, errors\n"
          "and identity are of one more run with TW_BCAST_SAME, after which all ranks hold the "
          "same.",
@@ -212,21 +263,20 @@ static const operation_t operations[] = {
          "Examples:\n  mpirun -n 4 thinwire bench bcast --codec bitpack:1,bitpack:2,bitpack:3"},
     {FUNCTIONS(reduce_scatter), .mpi_name = "MPI_Reduce_scatter_block",
      .kind = TW_OPERATION_REDUCE_SCATTER, .sends_each = 1,
-     .about    = "Adds float32 vectors over all ranks, of which each rank gets a block, by\n"
+     .about    = "Adds vectors over all ranks, of which each rank gets a block, by\n"
                  "MPI_Reduce_scatter_block and by tw_reduce_scatter_block with each codec. A size is "
                  "one rank's\n"
                  "block of the sum.",
      .examples = "Examples:\n  mpirun -n 4 thinwire bench reduce_scatter --codec tree8 --max 16M"},
     {FUNCTIONS(allgather), .mpi_name = "MPI_Allgather", .kind = TW_OPERATION_ALLGATHER,
      .recvs_each = 1, .same = 1,
-     .about = "Every rank sends a block of float32 values to all ranks, by MPI_Allgather and by\n"
-              "tw_allgather with each codec. A size is one rank's block.",
+     .about    = "Every rank sends a block of values to all ranks, by MPI_Allgather and by\n"
+                 "tw_allgather with each codec. A size is one rank's block.",
      .examples = "Examples:\n  mpirun -n 4 thinwire bench allgather --codec tree8 --max 16M"},
     {FUNCTIONS(alltoall), .mpi_name = "MPI_Alltoall", .kind = TW_OPERATION_ALLTOALL,
      .sends_each = 1, .recvs_each = 1,
-     .about =
-         "Every rank sends float32 values to every rank, by MPI_Alltoall and by tw_alltoall with\n"
-         "each codec. A size is what one rank sends to each rank, itself included.",
+     .about    = "Every rank sends values to every rank, by MPI_Alltoall and by tw_alltoall with\n"
+                 "each codec. A size is what one rank sends to each rank, itself included.",
      .examples = "Examples:\n  mpirun -n 4 thinwire bench alltoall --codec tree8 --max 4M"}};
 
 const operation_t *bench_operation(const char *name)
@@ -252,20 +302,22 @@ typedef struct check_sums {
 static int compare_piece(const bench_call_t *x, size_t first, size_t n, const double *exact,
                          int same, check_sums_t *sums)
 {
-    static float other[PIECE];
-    int          rc = MPI_SUCCESS;
+    static double got[PIECE], other[PIECE];
+    const size_t  bytes = bytes_of(x, n);
+    int           rc    = MPI_SUCCESS;
 
+    doubles_of(x, x->recv, first, n, got);
     for (size_t i = 0; i < n; i++) {
-        const double error = fabs((double)x->recv[first + i] - exact[i]);
+        const double error = fabs(got[i] - exact[i]);
 
         sums->squares += exact[i] * exact[i];
         sums->lost += error * error;
         sums->most = error > sums->most || error != error ? error : sums->most;
     }
     if (same) {
-        memcpy(other, x->recv + first, n * sizeof(float));
-        rc = MPI_Bcast(other, (int)n, MPI_FLOAT, 0, MPI_COMM_WORLD);
-        sums->identical &= memcmp(other, x->recv + first, n * sizeof(float)) == 0;
+        memcpy(other, element_at(x, x->recv, first), bytes);
+        rc = MPI_Bcast(other, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+        sums->identical &= memcmp(other, element_at(x, x->recv, first), bytes) == 0;
     }
     return rc;
 }
@@ -314,7 +366,7 @@ void bench_check(const operation_t *operation, const bench_call_t *x, const tw_h
     tw_status_t   status;
     int           rc = MPI_SUCCESS;
 
-    memset(x->recv, 0xff, values * sizeof(float)); /* NaN: what is not written shows */
+    memset(x->recv, 0xff, bytes_of(x, values)); /* NaN: what is not written shows */
     checked.flags |= operation->flags;
     tw_comm_stats_reset(x->comm);
     status = operation->thinwire(x, &checked);

@@ -14,8 +14,9 @@ typedef struct bench_call {
     tw_comm_t   *comm;
     size_t       count; /* of the collective, as tw_operation_t counts, but a reduce-scatter's is
                            one rank's block */
-    float       *send;  /* this rank's data; in bcast only the root's counts                   */
-    float       *recv;
+    tw_dtype_t   dtype; /* of the elements */
+    void        *send;  /* this rank's data; in bcast only the root's counts                   */
+    void        *recv;
 } bench_call_t;
 
 typedef struct operation {
