@@ -143,6 +143,7 @@ tw_status_t tw_narrow_finish(tw_codec_t *codec, tw_codec_t *wide, tw_codec_t *pl
     if (status != TW_OK) {
         return status;
     }
+    codec->ops             = wide->ops;
     codec->wide            = wide;
     codec->plain           = plain;
     codec->block           = wide->block;

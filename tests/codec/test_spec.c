@@ -26,7 +26,11 @@ static const struct {
     {"tree8:block=1048576", TW_F32, "tree8:block=1048576,split=0.45"},
     {"tree8:split=0.55,block=64", TW_F32, "tree8:block=64,split=0.55"},
     {"int8", TW_F32, "int8:block=4096"},
-    {"int:8", TW_F32, "int:8,block=256"},
+    {"int:8", TW_F32, "int8:block=256"},
+    {"int:8,block=4096", TW_F32, "int8:block=4096"},
+    {"int:8", TW_BF16, "int8:block=256"},
+    {"int:8", TW_F64, "int:8,block=256"},
+    {"int:8,scale=2k", TW_F32, "int:8,block=256,scale=2k"},
     {"int:block=64,scale=2k,12", TW_F64, "int:12,block=64,scale=2k"},
     {"int:48", TW_F64, "int:48,block=256"},
     {"int4", TW_F32, "int4:block=4096"},
@@ -180,7 +184,7 @@ START_TEST(every_codec_is_listed_once)
         uint8_t     id; /* docs/wire-format.md: never reused */
     } listed[] = {
         {"fp32", "fp32", 1},           {"bitpack", "bitpack:2", 2}, {"bf16", "bf16", 3},
-        {"fp16", "fp16", 4},           {"tree8", "tree8", 5},       {"int", "int:8", 10},
+        {"fp16", "fp16", 4},           {"tree8", "tree8", 5},       {"int", "int:6", 10},
         {"int8", "int8", 6},           {"int4", "int4", 11},        {"static8", "static8", 7},
         {"mantissa8", "mantissa8", 8}, {"onebit", "onebit", 9}};
     const size_t count     = sizeof(listed) / sizeof(*listed);

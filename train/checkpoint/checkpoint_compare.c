@@ -107,6 +107,23 @@ static int same_network(const char *path, const tw_checkpoint_header_t *file,
     return 0;
 }
 
+/* What files before `int8` was its one name call int:8,block=N, without scale=2k. */
+static void rename_int8(char *text)
+{
+    static const char before[] = "int:8,block=";
+
+    while ((text = strstr(text, before)) != NULL) {
+        char *end = text + sizeof(before) - 1;
+
+        end += strspn(end, "0123456789");
+        if (strncmp(end, ",scale", 6) != 0) {
+            memcpy(text, "int8:", 5);
+            memmove(text + 5, text + 6, strlen(text + 6) + 1);
+        }
+        text++;
+    }
+}
+
 static void end_texts(tw_checkpoint_header_t *file)
 {
     file->model[sizeof(file->model) - 1]                       = '\0';
@@ -118,6 +135,9 @@ static void end_texts(tw_checkpoint_header_t *file)
     file->statistics[sizeof(file->statistics) - 1]             = '\0';
     file->schedule[sizeof(file->schedule) - 1]                 = '\0';
     file->dropout_schedule[sizeof(file->dropout_schedule) - 1] = '\0';
+    rename_int8(file->codec);
+    rename_int8(file->split);
+    rename_int8(file->weights);
 }
 
 /* The scheme comes before the codec, whose classes follow from it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * codec/int/int.c - integers of B bits, scaled by the absolute maximum of each block; `int8` is the
- * name of those with B = 8 in blocks of 4096.
+ * name of those of float32 with B = 8, whose blocks it has of 4096 by default: one codec, one id.
  *
  * Layout: docs/wire-format.md, "int": per block a scale of the elements' type and the codes, a
  *         stream of bits; int.h has the arithmetic.
@@ -137,6 +137,8 @@ static const char *int_finer(const tw_codec_t *codec)
                        : "bitpack:3";
 }
 
+extern const tw_codec_ops_t tw_codec_int8;
+
 static tw_status_t int_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {
     const tw_int_t *type = tw_int(codec);
@@ -151,8 +153,12 @@ static tw_status_t int_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     codec->bound           = (type->power ? 2.0 : 1.0) / (ldexp(1.0, type->bits) - 2.0) +
                    (codec->dtype == TW_F64 ? 0x1p-51 : 0x1p-22);
     codec->finer = int_finer(codec);
-    codec->cuda  = codec->dtype == TW_F32 && type->bits == 8 && !type->power ? TW_CUDA_BLOCKS_INT8
-                                                                             : TW_CUDA_NONE;
+    if (codec->dtype == TW_F32 && type->bits == 8 && !type->power) {
+        codec->ops  = &tw_codec_int8;
+        codec->cuda = TW_CUDA_BLOCKS_INT8;
+        snprintf(codec->spec, sizeof(codec->spec), "int8:block=%zu", codec->block);
+        return TW_OK;
+    }
     snprintf(codec->spec, sizeof(codec->spec), "int:%d,block=%zu%s", type->bits, codec->block,
              type->power ? ",scale=2k" : "");
     return TW_OK;
@@ -160,13 +166,9 @@ static tw_status_t int_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 
 static tw_status_t int8_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {
-    tw_status_t status;
-
     ((tw_int_t *)codec->state)->bits = 8;
     codec->block                     = codec->block != 0 ? codec->block : INT8_BLOCK;
-    status                           = int_finish(codec, why);
-    snprintf(codec->spec, sizeof(codec->spec), "int8:block=%zu", codec->block);
-    return status;
+    return int_finish(codec, why);
 }
 
 TW_KERNELS_OF(tw_int);
@@ -189,7 +191,7 @@ const tw_codec_ops_t tw_codec_int = {
 const tw_codec_ops_t tw_codec_int8 = {
     .name    = "int8",
     .form    = "int8[:block=N]",
-    .help    = "int:8,block=4096: scaled by the maximum of each block / 127",
+    .help    = "int:8 of blocks of 4096: scaled by the maximum of each block / 127",
     .id      = 6,
     .state   = sizeof(tw_int_t),
     .option  = tw_blocks_option,
