@@ -12,10 +12,9 @@
 #include "command/options.h"
 #include "tools/commands.h"
 #include "tools/device.h"
+#include "tools/info_codecs.h"
 #include "tools/mpi_library.h"
 #include "tools/report.h"
-#include "tools/specs.h"
-#include "tools/table.h"
 #include "tools/topology.h"
 
 static void print_device(const device_facts_t *device)
@@ -60,48 +59,6 @@ static const char *device_path(const device_facts_t *device, const mpi_library_t
     return strcmp(mpi->cuda_aware, "yes") == 0 ? "direct" : "staged";
 }
 
-/* Does the codec take doubles as they are, and how? Those that do not round them to float32. */
-static int has_double(tw_context_t *ctx, const char *spec, tw_codec_traits_t *traits)
-{
-    tw_codec_t *codec = NULL;
-    const int   well  = tw_codec_create(ctx, spec, TW_F64, &codec, NULL, 0) == TW_OK &&
-                     tw_codec_traits(codec, traits) == TW_OK;
-
-    tw_codec_destroy(codec);
-    return well;
-}
-
-static void print_codecs(tw_context_t *ctx, const specs_t *specs)
-{
-    static const table_column_t columns[] = {{"codec", -12},
-                                             {"bytes per float32", 0},
-                                             {"block", 0},
-                                             {"kernels", -7},
-                                             {"lossless of float32", -8},
-                                             {"of double", -6},
-                                             {"wants error feedback", -5}};
-    const size_t                n         = sizeof(columns) / sizeof(columns[0]);
-    char                        cells[sizeof(columns) / sizeof(columns[0])][TABLE_CELL];
-    tw_codec_traits_t           of_double;
-
-    printf("\n");
-    table_header(columns, n);
-    for (size_t i = 0; i < specs->count; i++) {
-        const tw_codec_traits_t *traits = &specs->traits[i];
-
-        table_text(cells[0], specs->text[i]);
-        snprintf(cells[1], TABLE_CELL, "%.4f", traits->bytes);
-        snprintf(cells[2], TABLE_CELL, "%zu", traits->block);
-        table_text(cells[3], traits->isa);
-        table_text(cells[4], traits->lossless ? "yes" : "no");
-        table_text(cells[5], has_double(ctx, specs->text[i], &of_double)
-                                 ? of_double.lossless ? "yes" : "no"
-                                 : "-");
-        table_text(cells[6], traits->feedback ? "yes" : "no");
-        table_row(columns, n, cells);
-    }
-}
-
 static void print_forms(void)
 {
     const char *form, *help;
@@ -135,29 +92,6 @@ static void print_settings(const char *title, int advanced)
     }
 }
 
-static json_t *codecs_json(tw_context_t *ctx, const specs_t *specs)
-{
-    json_t           *list = json_array();
-    tw_codec_traits_t of_double;
-
-    for (size_t i = 0; i < specs->count; i++) {
-        const tw_codec_traits_t *traits = &specs->traits[i];
-
-        json_t *lossless = has_double(ctx, specs->text[i], &of_double)
-                               ? json_boolean(of_double.lossless)
-                               : json_null();
-
-        json_array_append_new(
-            list,
-            json_pack("{s:s, s:s, s:s, s:i, s:f, s:I, s:s, s:{s:b, s:o}, s:b}", "codec",
-                      specs->text[i], "spec", tw_codec_spec(specs->codec[i]), "name", traits->name,
-                      "id", traits->id, "bytes_per_value", traits->bytes, "block",
-                      (json_int_t)traits->block, "isa", traits->isa, "lossless", "float32",
-                      traits->lossless, "double", lossless, "feedback", traits->feedback));
-    }
-    return list;
-}
-
 static json_t *settings_json(void)
 {
     json_t      *list = json_array();
@@ -187,8 +121,8 @@ static void print_machine(const json_t *machine)
            (double)json_integer_value(json_object_get(machine, "memory_bytes")) / 1073741824.0);
 }
 
-static void info_collect(const job_t *job, tw_context_t *ctx, const specs_t *specs, int settings,
-                         report_t *report)
+static void info_collect(const job_t *job, tw_context_t *ctx, const info_codecs_t *lists,
+                         int settings, report_t *report)
 {
     device_facts_t device;
     mpi_library_t  mpi;
@@ -205,7 +139,7 @@ static void info_collect(const job_t *job, tw_context_t *ctx, const specs_t *spe
     printf("endpoints   %s (THINWIRE_TRANSPORT)\n", tw_endpoints());
     print_device(&device);
     printf("device path %s\n", device_path(&device, &mpi));
-    print_codecs(ctx, specs);
+    info_codecs_print(lists, ctx);
     print_forms();
     if (settings) {
         print_settings("Settings (environment variables)", 0);
@@ -222,7 +156,7 @@ static void info_collect(const job_t *job, tw_context_t *ctx, const specs_t *spe
                                   device.runtime, "driver", device.driver, "devices", device.count,
                                   "first", device.first));
     json_object_set_new(report->root, "device_path", json_string(device_path(&device, &mpi)));
-    json_object_set_new(report->root, "codecs", codecs_json(ctx, specs));
+    info_codecs_json(lists, ctx, report->root);
     json_object_set_new(report->root, "settings", settings_json());
 }
 
@@ -230,10 +164,10 @@ static void info_collect(const job_t *job, tw_context_t *ctx, const specs_t *spe
 static int info_alone(const job_t *job, tw_context_t *ctx, const topology_options_t *topology,
                       const topology_rank_t *rank_facts, int settings, const char *json)
 {
-    static specs_t specs;
-    report_t       report;
-    job_t          solo = *job;
-    int            code = EXIT_FAILED;
+    static info_codecs_t codecs;
+    report_t             report;
+    job_t                solo = *job;
+    int                  code = EXIT_FAILED;
 
     solo.size = 1;
     if (topology->wanted) {
@@ -241,12 +175,12 @@ static int info_alone(const job_t *job, tw_context_t *ctx, const topology_option
             code = report_end(&report, &solo,
                               topology_show(&solo, ctx, topology, rank_facts, &report) == 0);
         }
-    } else if (specs_create_all(&specs, &solo, ctx, TW_F32) == 0) {
+    } else if (info_codecs_create(&codecs, &solo, ctx) == 0) {
         if (report_begin(&report, &solo, json) == 0) {
-            info_collect(&solo, ctx, &specs, settings, &report);
+            info_collect(&solo, ctx, &codecs, settings, &report);
             code = report_end(&report, &solo, 1);
         }
-        specs_destroy(&specs);
+        info_codecs_destroy(&codecs);
     }
     return code;
 }

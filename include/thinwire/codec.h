@@ -141,6 +141,9 @@ typedef struct tw_codec_traits {
                               bound. For auto: the max_error of its spec */
     int         identity;  /* codes are the elements' own bytes: encoding is not needed */
     int         chooses;   /* auto: encodes nothing itself; collectives choose a codec */
+    const char *finer;     /* of elements of dtype, the spec of the next codec with more bytes and a
+                          smaller error, to which an error contract goes; "": none, but elements
+                          as they are. Lives as long as the codec */
 } tw_codec_traits_t;
 
 /** @return TW_OK, TW_ERR_INVALID_ARG. */

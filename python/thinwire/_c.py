@@ -69,6 +69,7 @@ class CodecTraits(Structure):
         ("max_error", c_double),
         ("identity", c_int),
         ("chooses", c_int),
+        ("finer", c_char_p),
     ]
 
 

@@ -9,7 +9,7 @@
 #include "runtime/codec/cuda/cuda.h"
 #include "runtime/codec/device.h"
 #include "runtime/codec/exec.h"
-#include "runtime/codec/ops.h"
+#include "runtime/codec/offers.h"
 
 typedef enum tw_codec_verb {
     TW_ENCODE,
@@ -58,7 +58,8 @@ tw_status_t tw_codec_traits(const tw_codec_t *codec, tw_codec_traits_t *traits)
                                   .identity  = codec->identity,
                                   .chooses   = codec->ops == &tw_codec_auto_ops,
                                   .max_error = codec->bound,
-                                  .feedback  = codec->feedback};
+                                  .feedback  = codec->feedback,
+                                  .finer     = tw_codec_finer(codec)};
     return TW_OK;
 }
 

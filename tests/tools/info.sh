@@ -45,10 +45,15 @@ json_is_whole() {
 }
 check "--json is one object with all of it" json_is_whole
 
-by_type() { # bitpack:4 is all of a float32, and half of a double
+by_type() { # bitpack:4 is all of a float32, and half of a double; int4 is of 16-bit floats, too
     local file=$scratch/info.json i
-    alone "$thinwire" info --json "$file" && grep -q '^bitpack:4 .* yes  *no  *no$' "$scratch/out" &&
-        grep -q '^bitpack:3 .* no  *no  *no$' "$scratch/out" && grep -q '^fp32 .* yes  *-  *no$' "$scratch/out" || return 1
+    alone "$thinwire" info --json "$file" && grep -q '^bitpack:4  *4.0000 =  *4.0000  *-  *-  *1 ' "$scratch/out" &&
+        grep -q '^bitpack:3  *3.0000  *3.0000  *-  *-  *1 ' "$scratch/out" && grep -q '^fp32  *4.0000 =  *-  *-  *- ' "$scratch/out" &&
+        grep -q '^int4  *0.5625  *-  *0.5625  *0.5625  *4096 ' "$scratch/out" && grep -q '^fp16  *2.0000  *-  *2.0000 =  *- ' "$scratch/out" &&
+        grep -q '^int:48  *-  *6.0312  *-  *- ' "$scratch/out" || return 1
+    grep -q '^  float  *onebit (0.1289), int4 (0.5625), tree8 (1.001), int:12 (1.516), bf16 (2), int:16 (2.016), bitpack:3 (3), off$' "$scratch/out" &&
+        grep -q '^  bfloat16  *onebit (0.1289), .*bf16 (2), off$' "$scratch/out" && grep -q '^  double  *int:4 .*int:48 (6.031), bitpack:7 (7), off$' "$scratch/out" &&
+        [ "$("$json_query" "$file" finer.double.1)" = int:8 ] || return 1
     for i in $(seq 0 10); do
         "$json_query" "$file" codecs.$i.codec codecs.$i.lossless.float32 codecs.$i.lossless.double | paste -s -d ' '
     done >"$scratch/lossless"
