@@ -337,6 +337,16 @@ void tw_codec_destroy(tw_codec_t *codec)
     }
 }
 
+/* Does a new spec begin here? The codec of bytes has a name, though no spec. */
+static bool tw_codec_begins(const char *name)
+{
+    const size_t      length = strcspn(name, ":,");
+    const char *const bytes  = tw_codec_spec(tw_codec_bytes());
+
+    return tw_codec_find(name, length) != NULL ||
+           (length == strlen(bytes) && strncmp(name, bytes, length) == 0);
+}
+
 tw_status_t tw_codec_list_next(const char *list, size_t *cursor, char *spec, size_t spec_size)
 {
     const char *start = list + *cursor;
@@ -355,7 +365,7 @@ tw_status_t tw_codec_list_next(const char *list, size_t *cursor, char *spec, siz
             break;
         }
         next = end + 1;
-        if (tw_codec_find(next, strcspn(next, ":,")) != NULL || *next == '\0' || *next == ',') {
+        if (tw_codec_begins(next) || *next == '\0' || *next == ',') {
             break;
         }
         end = next;

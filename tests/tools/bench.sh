@@ -196,8 +196,10 @@ check "allreduce on 3 ranks" three_ranks
 
 bcast() {
     local i
-    THINWIRE_NODE_RANKS=1 ranks 3 "$thinwire" bench bcast --codec fp32,bitpack:1 --min 1k --max 4k --json "$file" || return 1
+    THINWIRE_NODE_RANKS=1 ranks 3 "$thinwire" bench bcast --codec fp32,bytes,bitpack:1 --min 1k --max 4k --json "$file" || return 1
     i=$(row codec=fp32 bytes=4096) && [ "$(value "rows.$i.max_error")" = 0 ] &&
+        [ "$(value "rows.$i.wire_bytes_all_ranks")" = 8192 ] || return 1
+    i=$(row codec=bytes bytes=4096) && [ "$(value "rows.$i.max_error")" = 0 ] &&
         [ "$(value "rows.$i.wire_bytes_all_ranks")" = 8192 ] || return 1
     i=$(row codec=bitpack:1 bytes=4096) && [ "$(value "rows.$i.wire_bytes_all_ranks")" = 2048 ] &&
         within "$(value "rows.$i.rms_error")" 0.4 0.7 && [ "$(value "rows.$i.identical")" = true ]
@@ -206,8 +208,8 @@ check "bcast on 3 ranks" bcast
 
 alltoall() {
     local i
-    THINWIRE_NODE_RANKS=1 ranks 3 "$thinwire" bench alltoall --codec fp32,bf16 --min 256k --max 1M --json "$file" || return 1
-    i=$(row codec=fp32 bytes=1048576) && [ "$(value "rows.$i.max_error")" = 0 ] &&
+    THINWIRE_NODE_RANKS=1 ranks 3 "$thinwire" bench alltoall --codec bytes,bf16 --min 256k --max 1M --json "$file" || return 1
+    i=$(row codec=bytes bytes=1048576) && [ "$(value "rows.$i.max_error")" = 0 ] &&
         [ "$(value "rows.$i.wire_bytes")" = 2097152 ] || return 1
     i=$(row codec=bf16 bytes=1048576) && [ "$(value "rows.$i.wire_bytes")" = 1048576 ] &&
         within "$(value "rows.$i.max_error")" 0.001 0.02 || return 1
