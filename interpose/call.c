@@ -82,13 +82,12 @@ typedef struct tw_call_named {
 } tw_call_named_t;
 
 /* The spec that the communicator's info, a rule or the option names; NULL and a reason for none. */
-static const char *tw_call_spec(const tw_call_t *call, tw_kind_t kind, size_t values,
+static const char *tw_call_spec(const tw_call_t *call, tw_dtype_t dtype, uint64_t bytes,
                                 tw_call_named_t *named, tw_why_t *why)
 {
-    const uint64_t        bytes = (uint64_t)values * tw_kind_size(kind);
     const tw_rule_query_t query = {.op        = call->op,
                                    .reduction = call->reduces ? (int)call->reduction : -1,
-                                   .dtype     = tw_kind_dtype(kind),
+                                   .dtype     = dtype,
                                    .bytes     = bytes,
                                    .comm_name = call->comm->name,
                                    .ranks     = call->comm->size};
@@ -136,9 +135,10 @@ static bool tw_call_means(const char *spec, tw_kind_t kind, bool asked)
 static const tw_choice_t *tw_call_choose(const tw_call_t *call, tw_kind_t kind, size_t values,
                                          tw_why_t *why)
 {
-    const bool         lossy = tw_reduction_row((int)call->reduction)->lossy;
-    tw_call_named_t    named = {false, false};
-    const char        *spec  = tw_call_spec(call, kind, values, &named, why);
+    const bool      lossy = tw_reduction_row((int)call->reduction)->lossy;
+    tw_call_named_t named = {false, false};
+    const char     *spec =
+        tw_call_spec(call, tw_kind_dtype(kind), (uint64_t)values * tw_kind_size(kind), &named, why);
     const tw_choice_t *choice;
 
     if (spec == NULL) {
@@ -175,6 +175,17 @@ static const tw_choice_t *tw_call_choose(const tw_call_t *call, tw_kind_t kind, 
     }
     *why = TW_WHY_NOT;
     return choice;
+}
+
+bool tw_call_moves(const tw_call_t *call)
+{
+    tw_call_named_t named;
+    tw_why_t        why;
+
+    return call->why == TW_WHY_TYPE && !call->nonblocking && call->bytes > 0 &&
+           (tw_encode_always() ||
+            !tw_drop_in_small((double)call->bytes, (double)tw_state.config.threshold)) &&
+           tw_call_spec(call, TW_BYTE, call->bytes, &named, &why) != NULL;
 }
 
 bool tw_call_decide(tw_call_t *call)

@@ -105,6 +105,10 @@ static inline bool tw_call_may_encode(const tw_call_t *call)
     return tw_state.codecs || call->comm->info[0] != '\0';
 }
 
+/** Is what was refused for its type to be moved by the transport, as bytes: a blocking call from
+ * the threshold on, that a rule or the option names a codec for? The same on all ranks. */
+bool tw_call_moves(const tw_call_t *call);
+
 /** After all it is not compressed, for this reason. */
 void tw_call_undo(tw_call_t *call, tw_why_t why);
 

@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include "interpose/mpi/counts.h"
+#include "interpose/mpi/move.h"
 #include "interpose/mpi/transfer.h"
 #include "interpose/handlers.h"
 #include "interpose/next.h"
@@ -101,6 +102,23 @@ static tw_transfer_t *tw_allgather_make(tw_call_t *call, const void *sendbuf, in
     return x;
 }
 
+/* What has no numbers to encode, as bytes. Blocks of as many as MPI would take. */
+static bool tw_allgather_moves(tw_call_t *call, const void *sendbuf, int sendcount,
+                               MPI_Datatype sendtype, void *recvbuf, int recvcount)
+{
+    tw_type_t send = call->type;
+
+    if (!tw_call_moves(call) || recvbuf == MPI_IN_PLACE || (recvbuf == NULL && send.dense)) {
+        return false;
+    }
+    if (sendbuf != MPI_IN_PLACE &&
+        (sendcount < 0 || !tw_type_look(sendtype, &send) ||
+         (size_t)sendcount * send.size != call->bytes || (sendbuf == NULL && send.dense))) {
+        return false;
+    }
+    return tw_move_allgather(call, sendbuf, &send, (size_t)sendcount, recvbuf, (size_t)recvcount);
+}
+
 int tw_on_allgather(const void *site, const void *sendbuf, int sendcount, MPI_Datatype sendtype,
                     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
                     MPI_Request *request)
@@ -119,6 +137,10 @@ int tw_on_allgather(const void *site, const void *sendbuf, int sendcount, MPI_Da
     }
     if (x != NULL) {
         return tw_transfer_run(x, request);
+    }
+    if (tw_allgather_moves(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount)) {
+        tw_call_end(&call);
+        return MPI_SUCCESS;
     }
     result =
         tw_mpi_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);

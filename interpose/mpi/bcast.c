@@ -17,6 +17,7 @@
 #include "interpose/mpi/transfer.h"
 #include "interpose/mpi/device.h"
 #include "interpose/mpi/form.h"
+#include "interpose/mpi/move.h"
 #include "interpose/handlers.h"
 #include "interpose/next.h"
 #include "interpose/mpi/verify.h"
@@ -165,11 +166,14 @@ int tw_on_bcast(const void *site, void *buffer, int count, MPI_Datatype datatype
                 MPI_Comm comm, MPI_Request *request)
 {
     tw_call_t call;
-    int       result;
+    bool      taken; /* by MPI */
+    int       result = MPI_SUCCESS;
 
     tw_call_begin(&call, site, TW_RULE_BCAST, request != NULL, comm);
-    if (tw_call_vector(&call, count, datatype) &&
-        (root < 0 || root >= call.comm->size || (buffer == NULL && call.type.dense))) {
+    tw_call_vector(&call, count, datatype);
+    taken = call.comm != NULL && root >= 0 && root < call.comm->size &&
+            (buffer != NULL || !call.type.dense);
+    if (!taken) {
         tw_call_refuse(&call, TW_WHY_ARGUMENTS);
     }
     tw_call_buffers(&call, buffer, NULL);
@@ -183,7 +187,7 @@ int tw_on_bcast(const void *site, void *buffer, int count, MPI_Datatype datatype
             call.type.device = tw_device_of(comm, buffer);
         }
         result = tw_bcast_codes(&call, buffer, count, datatype, root, comm);
-    } else {
+    } else if (!taken || !tw_move_bcast(&call, buffer, (size_t)count, root)) {
         result = tw_mpi_bcast(buffer, count, datatype, root, comm, request);
     }
     tw_call_end(&call);

@@ -3,8 +3,9 @@
  *
  * An entry is made at the first call on a communicator, locally, and goes when the program frees
  * the communicator (or at MPI_Finalize), together with the private duplicate that the transport
- * uses, if there is one. A duplicate is made only inside a blocking Allreduce, so that whether it
- * exists follows from the communicator's history of collectives and is equal on all ranks. */
+ * uses, if there is one. A duplicate is made only inside a blocking Allreduce, Bcast or Allgather,
+ * so that whether it exists follows from the communicator's history of collectives and is equal on
+ * all ranks. */
 #ifndef TW_INTERPOSE_COMMS_H
 #define TW_INTERPOSE_COMMS_H
 
@@ -71,8 +72,8 @@ tw_entry_t *tw_comms_get(MPI_Comm comm);
 /* From one of its ranks to the next in MPI_COMM_WORLD, in the mean; at least 1. Local. */
 int tw_comms_stride(tw_entry_t *entry);
 
-/* Inside a blocking Allreduce: the duplicate, made now if there is none. NULL if it cannot be made,
- * on all ranks alike. */
+/* Inside a blocking call of these: the duplicate, made now if there is none. NULL if it cannot be
+ * made, on all ranks alike. */
 tw_comm_t *tw_comms_duplicate(tw_entry_t *entry);
 
 /* The feedback object for vectors of count values that are encoded as dtype, of a type of the

@@ -261,7 +261,7 @@ static bool tw_type_fill(MPI_Datatype datatype, const tw_parts_t *parts, tw_type
     type->handle   = datatype;
     type->size     = (size_t)size;
     type->kind     = parts->any && !parts->mixed ? parts->kind : TW_KIND_OTHER;
-    type->dense    = parts->contiguous && type->kind != TW_KIND_OTHER;
+    type->dense    = parts->contiguous;
     type->elements = tw_kind_is_values(type->kind) ? (tw_elements_t)type->kind : TW_ELEMENTS_OTHER;
     memcpy(type->name, tw_types_names[type->kind], sizeof(type->name));
     if (type->kind != TW_KIND_OTHER) {

@@ -38,9 +38,9 @@ static bool tw_recording_key_of(const tw_call_t *call, tw_recording_key_t *key, 
         [TW_WATCHED_GATHER]            = {true, TW_OPERATION_ALLGATHER, false},
         [TW_WATCHED_SCATTER]           = {true, TW_OPERATION_BCAST, false},
     };
-    const bool plain = call->why == TW_WHY_TYPE || call->why == TW_WHY_OPERATION ||
-                       call->why == TW_WHY_REDUCTION || call->why == TW_WHY_COLLECTIVE ||
-                       call->why == TW_WHY_FORM;
+    const bool plain = call->why == TW_WHY_TYPE || call->why == TW_WHY_MOVED ||
+                       call->why == TW_WHY_OPERATION || call->why == TW_WHY_REDUCTION ||
+                       call->why == TW_WHY_COLLECTIVE || call->why == TW_WHY_FORM;
     const int size = call->comm != NULL ? call->comm->size : 0;
 
     if (size == 0 || !table[call->op].known ||

@@ -23,6 +23,7 @@
     X(WATCHING, "watching only (no codec named)")                                                  \
     X(SMALL, "below the threshold")                                                                \
     X(TYPE, "type is not all float32 or double")                                                   \
+    X(MOVED, "not all float32 or double: moved as bytes by thinwire, not compressed")              \
     X(DOUBLE, "double (see --double)")                                                             \
     X(CODEC, "the codec has no form for this type")                                                \
     X(OPERATION, "operation is not MPI_SUM, MAX, MIN or PROD of a predefined type")                \

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Reductions other than sums: exact without a rule that names them, encoded with one, and told apart in the report.
+# Reductions other than sums: exact without a rule that names them, encoded with one, and told apart in the report. And
+# movements of what no codec takes.
 # shellcheck source=tests/interpose/launch.sh disable=SC1091,SC2154
 . "$top_srcdir/tests/interpose/launch.sh"
 
-plan 18
+plan 23
 run plain 3 operations
 for ranks in 1 2 3 4 7; do
     run watching $ranks operations
@@ -27,3 +28,21 @@ END
 }
 counted "no rule names them" tree8 "" 0 60
 counted "a rule for the largest" tree8 "max=bitpack:2" 20 40
+
+# Of P ranks each has 8 P + 2 broadcasts and 8 allgathers: how many were moved as bytes, between nodes of so many ranks.
+moved() { # NAME RANKS NODE_RANKS RULES MOVED
+    local json=$scratch/report.json
+    THINWIRE_JSON=$json THINWIRE_CODEC=tree8 THINWIRE_RULES=$4 THINWIRE_THRESHOLD=1k THINWIRE_NODE_RANKS=$3 start watching "$2" moves &&
+        python3 - "$json" "$5" >>"$scratch/out" 2>&1 <<'END'
+import json, sys
+reasons = json.load(open(sys.argv[1]))["totals"]["reasons"]
+print(reasons)
+assert reasons.get("moved", {"calls": 0})["calls"] == int(sys.argv[2])
+END
+    result $? "$1"
+}
+moved "bytes between hosts" 3 1 "" 102
+moved "bytes between nodes" 4 2 "" 168
+moved "a rule against some" 3 1 "bcast:off" 24
+moved "bytes inside a node" 2 0 "" 0
+run encode 3 moves
