@@ -127,7 +127,7 @@ static bool tw_message_to_self(int dest, MPI_Comm comm)
            tw_next.Comm_test_inter(comm, &inter) == MPI_SUCCESS && !inter;
 }
 
-bool tw_message_of(tw_message_t *message, const void *site, unsigned what, const void *buf,
+bool tw_message_of(tw_sending_t *message, const void *site, unsigned what, const void *buf,
                    MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm)
 {
     const tw_type_t *type;
@@ -154,7 +154,7 @@ bool tw_message_of(tw_message_t *message, const void *site, unsigned what, const
  * of. */
 enum { TW_MESSAGE_FIRST = 8, TW_MESSAGE_EVERY = 61 };
 
-static __attribute__((noinline)) void tw_message_look_into(const tw_message_t *message)
+static __attribute__((noinline)) void tw_message_look_into(const tw_sending_t *message)
 {
     tw_record_t *record = message->record;
     unsigned     kinds;
@@ -169,7 +169,7 @@ static __attribute__((noinline)) void tw_message_look_into(const tw_message_t *m
     }
 }
 
-void tw_message_count(const tw_message_t *message)
+void tw_message_count(const tw_sending_t *message)
 {
     tw_record_t   *record = message->record;
     const uint64_t before = __atomic_fetch_add(&record->calls, 1, __ATOMIC_RELAXED);
@@ -187,7 +187,7 @@ void tw_message_count(const tw_message_t *message)
 void tw_message_sent(const void *site, unsigned what, const void *buf, MPI_Count count,
                      MPI_Datatype datatype, int dest, MPI_Comm comm)
 {
-    tw_message_t message;
+    tw_sending_t message;
 
     if (tw_message_of(&message, site, what, buf, count, datatype, dest, comm)) {
         tw_message_count(&message);
@@ -199,7 +199,7 @@ void tw_message_moved(const void *site, unsigned what, MPI_Count count, MPI_Data
 {
     const tw_type_t *type;
     tw_type_t        derived;
-    tw_message_t     message = {.offset = 0};
+    tw_sending_t     message = {.offset = 0};
 
     if (target == MPI_PROC_NULL) {
         return;

@@ -21,7 +21,7 @@
 #define TW_SENT(op, nonblocking, form) ((unsigned)(op) | (nonblocking) << 8 | (form) << 16)
 
 /* One message: where it is counted, its bytes, and values to look at, NULL without. */
-typedef struct tw_message {
+typedef struct tw_sending {
     tw_record_t *record;
     uint64_t     bytes;
     const void  *values;
@@ -29,7 +29,7 @@ typedef struct tw_message {
     tw_dtype_t   dtype;    /* of the values */
     int          offset;   /* while recording: from this rank to the other; 0: not known */
     int          elements; /* tw_elements_t */
-} tw_message_t;
+} tw_sending_t;
 
 /* `count` items to a rank. What goes to MPI_PROC_NULL is no message, and what a rank sends itself
  * has no bytes, as in collectives. buf NULL: what was there is no longer. */
@@ -47,10 +47,10 @@ void tw_message_moved(const void *site, unsigned what, MPI_Count count, MPI_Data
                       int target);
 
 /* What is counted of such a message; false: nothing. */
-bool tw_message_of(tw_message_t *message, const void *site, unsigned what, const void *buf,
+bool tw_message_of(tw_sending_t *message, const void *site, unsigned what, const void *buf,
                    MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm);
 
 /* Count it. */
-void tw_message_count(const tw_message_t *message);
+void tw_message_count(const tw_sending_t *message);
 
 #endif /* TW_INTERPOSE_MESSAGES_H */

@@ -154,7 +154,7 @@ typedef struct tw_persistent {
     struct tw_persistent *next;
     MPI_Request           request;
     tw_call_t            *call;    /* a collective, as it is counted at each start; or NULL: */
-    tw_message_t          message; /* a message                                              */
+    tw_sending_t          message; /* a message                                              */
 } tw_persistent_t;
 
 #define TW_PERSISTENT_BITS 12
@@ -180,7 +180,7 @@ static tw_persistent_t **tw_persistent_at(MPI_Request request)
 /* An older request of this handle was freed behind our back, in MPI_Comm_disconnect or by another
  * language. */
 static void tw_persistent_keep(MPI_Request request, const tw_call_t *call,
-                               const tw_message_t *message)
+                               const tw_sending_t *message)
 {
     tw_persistent_t *kept = calloc(1, sizeof(*kept));
     tw_call_t       *copy = call != NULL ? malloc(sizeof(*copy)) : NULL;
@@ -214,7 +214,7 @@ void tw_persistent_add(const tw_call_t *call, int result, const MPI_Request *req
 void tw_message_kept(const void *site, unsigned what, const void *buf, MPI_Count count,
                      MPI_Datatype datatype, int dest, MPI_Comm comm, const MPI_Request *request)
 {
-    tw_message_t message;
+    tw_sending_t message;
 
     if (tw_message_of(&message, site, what, buf, count, datatype, dest, comm)) {
         tw_persistent_keep(*request, NULL, &message);
@@ -274,7 +274,7 @@ uint64_t tw_persistent_before(void)
 static void tw_persistent_started(uint64_t start_ns, int count, MPI_Request request)
 {
     tw_persistent_t *kept;
-    tw_message_t     message;
+    tw_sending_t     message;
     tw_call_t        call;
     bool             collective = false;
 
