@@ -59,7 +59,7 @@ codec() {
 type() {
     names runtime/base/dtypes/ && names thinwire/codec.h && names TW_DTYPES && names .types &&
         cp "$top_srcdir/tests/base/int16.c" "$tree/runtime/base/dtypes/i16.c" &&
-        swap include/thinwire/codec.h 'TW_F16 = 3' 'TW_F16 = 3, TW_I16 = 4' &&
+        swap include/thinwire/codec.h 'TW_F16  = 3' 'TW_F16  = 3, TW_I16 = 4' &&
         swap runtime/base/sources.am '%D%/dtypes/f64.c' '%D%/dtypes/f64.c %D%/dtypes/i16.c' &&
         swap runtime/base/dtype.h 'MPI_REAL8)' 'MPI_REAL8) ROW(TW_I16, i16, MPI_SHORT, MPI_SHORT)' &&
         swap runtime/codec/complement/complement.c '    .state ' '    .types = TW_TYPE(TW_F32) | TW_TYPE(TW_I16), .state '
