@@ -9,8 +9,9 @@
 
 docs/python.md of the source explains; Comm, Codec and Feedback have the details.
 """
-from thinwire._library import BUILD as build
-from thinwire._library import PATH as library
+from typing import Any
+
+from thinwire._library import lib as _lib
 from thinwire._version import __version__
 from thinwire.codec import Codec, Traits
 from thinwire.comm import Comm, Stats
@@ -65,3 +66,11 @@ __all__ = [
     "build",
     "library",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "build":
+        return _lib.BUILD
+    if name == "library":
+        return _lib.PATH
+    raise AttributeError("module 'thinwire' has no attribute %r" % name)

@@ -126,6 +126,14 @@ class BucketsConfig(Structure):
     ]
 
 
+STORE_PUT = CFUNCTYPE(c_int, c_void_p, c_char_p, c_void_p, c_size_t)
+STORE_GET = CFUNCTYPE(c_int, c_void_p, c_char_p, c_void_p, c_size_t, c_double)
+
+
+class Store(Structure):
+    _fields_ = [("user", c_void_p), ("put", STORE_PUT), ("get", STORE_GET)]
+
+
 STRUCTS = {
     "tw_exec_t": Exec,
     "tw_codec_traits_t": CodecTraits,
@@ -133,6 +141,7 @@ STRUCTS = {
     "tw_stats_t": Stats,
     "tw_bucket_tensor_t": BucketTensor,
     "tw_buckets_config_t": BucketsConfig,
+    "tw_store_t": Store,
 }
 
 # ---- functions -----------------------------------------------------------------------------------
@@ -158,7 +167,8 @@ PROTOTYPES: Dict[str, Tuple[Any, List[Any]]] = {
     "tw_codec_encode": (c_int, [c_void_p, c_void_p, c_void_p, c_size_t, c_void_p]),
     "tw_codec_encode_feedback": (c_int, [c_void_p, c_void_p, c_void_p, c_size_t, c_void_p, c_void_p]),
     "tw_codec_decode": (c_int, [c_void_p, c_void_p, c_void_p, c_size_t, c_void_p]),
-    "tw_comm_create": (c_int, [c_void_p, MPI_COMM, c_void_p]),
+    "tw_comm_create": (c_int, [c_void_p, MPI_COMM, c_void_p]),  # the one or the other
+    "tw_comm_create_store": (c_int, [c_void_p, c_int, c_int, c_void_p, c_char_p, c_char_p, c_void_p]),
     "tw_comm_destroy": (c_int, [c_void_p]),
     "tw_comm_rank": (c_int, [c_void_p]),
     "tw_comm_size": (c_int, [c_void_p]),

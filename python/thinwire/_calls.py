@@ -27,7 +27,7 @@ from thinwire._buffers import (
     same_memory,
     shown,
 )
-from thinwire._library import IN_PLACE, lib
+from thinwire._library import lib
 from thinwire.codec import find
 from thinwire.errors import InvalidArgumentError, InvalidTypeError
 
@@ -132,7 +132,7 @@ def _output(out: Any, x: Any, source: Elements, shape: Any, offset: int = 0) -> 
     if count == 0:
         pass
     elif send == recv + offset * item:
-        send = IN_PLACE
+        send = lib.IN_PLACE
     elif send < recv + room * item and recv < send + count * item:
         raise InvalidArgumentError("x and out overlap, and x is not where it would be in place")
     return out, send, recv, anchor
@@ -216,7 +216,7 @@ def alltoallv(comm: Any, x: Any, send_counts: Any, recv_counts: Any, codec: Any,
     if count != sum(send_counts) * unit:
         raise InvalidArgumentError("x has %d elements, send_counts says %d" % (count // unit, sum(send_counts)))
     into, send, recv, kept = _output(into, seen, source, (sum(recv_counts), *tail))
-    if send == IN_PLACE and send_counts != recv_counts:
+    if send == lib.IN_PLACE and send_counts != recv_counts:
         raise InvalidArgumentError("in place, send_counts and recv_counts must be equal")
     how = _how(comm, codec, number, device, None)
     sizes = (_sizes(send_counts, unit), _sizes(recv_counts, unit))
@@ -255,7 +255,7 @@ def scatter(comm: Any, x: Any, codec: Any, root: int, out: Any) -> Call:
         into, seen, (send, count, number, shape, device, anchor), shape[1:], -root * own
     )
     how = _how(comm, codec, number, device, None)
-    return (comm._pointer, send, IN_PLACE if place == IN_PLACE else recv, own, root, how), (anchor, kept, x), back(into)
+    return (comm._pointer, send, lib.IN_PLACE if place == lib.IN_PLACE else recv, own, root, how), (anchor, kept, x), back(into)
 
 
 # ---- reductions ----------------------------------------------------------------------------------

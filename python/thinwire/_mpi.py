@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any, Dict, Sequence, Tuple
 
-from thinwire._library import BUILD, MPI_COMM, OPEN_MPI, PATH, address_of, file_of, lib
+from thinwire._library import address_of, file_of, lib
 from thinwire.errors import InvalidArgumentError, InvalidTypeError, LibraryError, MPIError
 
 _MPICH_WORLD = 0x44000000
@@ -24,7 +24,7 @@ alive: Dict[int, Any] = {}  # communicators that are not freed, in the order in 
 _mine = False  # this package has initialised MPI
 _failed = False  # an exception ends the program
 _checked = False  # mpi4py has the same MPI
-_watcher = 0  # the process that has called _watch()
+_watcher = 0  # the process that has called watch()
 
 
 def _function(name: str) -> Any:
@@ -42,9 +42,9 @@ def _flag(name: str) -> bool:
 
 
 def _world() -> Any:
-    if OPEN_MPI:
-        return MPI_COMM(ctypes.addressof(ctypes.c_char.in_dll(lib, "ompi_mpi_comm_world")))
-    return MPI_COMM(_MPICH_WORLD)
+    if lib.OPEN_MPI:
+        return lib.MPI_COMM(ctypes.addressof(ctypes.c_char.in_dll(lib.CDLL, "ompi_mpi_comm_world")))
+    return lib.MPI_COMM(_MPICH_WORLD)
 
 
 def _ranks() -> int:
@@ -55,7 +55,7 @@ def _ranks() -> int:
 
 def strangers() -> int:
     """How many processes an mpirun of another MPI library has started, each of which is alone then; 0: none has."""
-    if OPEN_MPI:  # PMI_SIZE alone may come from Slurm; the others are hydra's
+    if lib.OPEN_MPI:  # PMI_SIZE alone may come from Slurm; the others are hydra's
         hydra = "HYDI_CONTROL_FD" in os.environ or "MPI_LOCALNRANKS" in os.environ
         count = os.environ.get("PMI_SIZE", "") if hydra else ""
     else:
@@ -79,9 +79,9 @@ def _check_mpi4py(path: str) -> None:
             % (
                 file_of(theirs) if theirs is not None else path,
                 " (%s)" % _version(theirs) if theirs is not None else "",
-                PATH,
+                lib.PATH,
                 file_of(ours),
-                BUILD[BUILD.find("MPI by") :].split(",")[0],
+                lib.BUILD[lib.BUILD.find("MPI by") :].split(",")[0],
             )
         )
     _checked = True
@@ -114,7 +114,7 @@ class _Guard:
 def _of_mpi4py(MPI: Any, comm: Any) -> Any:
     if comm == MPI.COMM_NULL:
         raise InvalidArgumentError("comm is MPI.COMM_NULL; accepted: an intracommunicator of mpi4py, or None")
-    return MPI_COMM.from_address(MPI._addressof(comm))
+    return lib.MPI_COMM.from_address(MPI._addressof(comm))
 
 
 def _initialise() -> None:
@@ -137,6 +137,8 @@ def handle(comm: Any) -> Any:
         raise InvalidTypeError(
             "comm is of type %s; accepted: an intracommunicator of mpi4py, or None" % type(comm).__name__
         )
+    if not lib.MPI:
+        raise LibraryError("%s has no MPI; accepted: Comm.from_store()" % lib.PATH)
     if MPI is not None:
         _check_mpi4py(str(MPI.__file__))
     if _flag("MPI_Finalized"):
@@ -145,7 +147,7 @@ def handle(comm: Any) -> Any:
         if MPI is not None:
             raise InvalidArgumentError("MPI is not initialised: call mpi4py's MPI.Init() or MPI.Init_thread() first")
         _initialise()
-    _watch()
+    watch()
     return _world() if comm is None else _of_mpi4py(MPI, comm)
 
 
@@ -201,7 +203,7 @@ def multiple() -> bool:
 # ---- the end -------------------------------------------------------------------------------------
 
 
-def _watch() -> None:
+def watch() -> None:
     """Have _finish() called at the end, and know there whether an exception was the reason."""
     global _watcher
     if _watcher:
@@ -221,7 +223,7 @@ def _watch() -> None:
 def _finish() -> None:
     """Free what is left and finalise MPI, as all ranks do; a rank that fails cannot wait for the others. A child of
     os.fork() is no rank."""
-    if os.getpid() != _watcher or _flag("MPI_Finalized"):
+    if os.getpid() != _watcher or (lib.MPI and _flag("MPI_Finalized")):
         return
     if _failed:
         if _mine and _ranks() > 1:

@@ -22,8 +22,6 @@ from thinwire._context import context, error
 from thinwire._library import lib
 from thinwire.errors import BY_STATUS, Error, InvalidArgumentError, InvalidTypeError
 
-_encode = lib.tw_codec_encode
-_decode = lib.tw_codec_decode
 _WHY = 256  # bytes for the line that says what is wrong with a spec
 
 
@@ -132,7 +130,7 @@ class Codec:
         if device is not place:
             same_memory(device, place, "x", "out")
         if residual is None:
-            status = _encode(self._pointer, None if device is None else _exec(device), source, n, codes)
+            status = lib.tw_codec_encode(self._pointer, None if device is None else _exec(device), source, n, codes)
         else:
             left, m, other, _, place, held = elements(residual, "residual", True)
             if other != RESIDUALS[number] or m != n:
@@ -163,7 +161,7 @@ class Codec:
             raise InvalidArgumentError("out has %d elements, not %d" % (m, n))
         if device is not place:
             same_memory(device, place, "codes", "out")
-        status = _decode(self._pointer, None if device is None else _exec(device), source, n, target)
+        status = lib.tw_codec_decode(self._pointer, None if device is None else _exec(device), source, n, target)
         if status:
             raise _failed(status, "decode", self)
         return out

@@ -4,7 +4,7 @@ import ctypes
 import weakref
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Set, Type, Union
 
-from thinwire import _c, _calls, _mpi
+from thinwire import _c, _calls, _mpi, _store
 from thinwire._context import context, error
 from thinwire._library import lib
 from thinwire.codec import Codec
@@ -14,7 +14,6 @@ from thinwire.requests import Plan, Request
 
 CodecLike = Union[str, Codec, None]
 
-_allreduce = lib.tw_allreduce
 # Nothing is under way after these.
 _HARMLESS = {
     _c.Status.ERR_INVALID_ARG,
@@ -74,7 +73,32 @@ class Comm:
         status = lib.tw_comm_create(context(), parent, ctypes.byref(pointer))
         if status:
             raise error(status, "communicator")
-        self._pointer: Optional[int] = pointer.value
+        self._open(pointer.value)
+
+    @classmethod
+    def from_store(
+        cls, store: Any, rank: int, size: int, name: str = "thinwire", *, towards: Optional[str] = None
+    ) -> "Comm":
+        """A communicator without MPI, of `size` processes that meet through a store, and send by TCP. Collective over
+        them.
+
+        store    one with set(key, bytes) and get(key), which waits until the key is there, such as a TCPStore, FileStore or
+                 PrefixStore of torch.distributed; its wait(keys, timedelta) serves THINWIRE_TIMEOUT. It is used in
+                 this call only.
+        rank     of this process, 0 to size - 1.
+        name     with which its keys begin; no other communicator of this store may have it, before or after.
+        towards  a host towards which the others' machines are, if THINWIRE_ADDRESS names no interface: that of a
+                 TCPStore, unless given.
+
+        The process uses libthinwire-store, and no MPI: LibraryError, if libthinwire is loaded.
+        """
+        made = cls.__new__(cls)
+        made._open(_store.create(store, rank, size, name, towards))
+        _mpi.watch()
+        return made
+
+    def _open(self, pointer: Optional[int]) -> None:
+        self._pointer: Optional[int] = pointer
         self.rank: int = lib.tw_comm_rank(pointer)
         self.size: int = lib.tw_comm_size(pointer)
         self._hows: Dict[Any, Any] = {}
@@ -317,7 +341,7 @@ class Comm:
     ) -> Any:
         """The sum, or op="average", "max", "min" or "prod", of the x of all ranks, in the shape of x. In place: x is out."""
         arguments, anchors, result = _calls.allreduce(self, x, codec, op, out, algorithm, feedback)
-        status = _allreduce(*arguments)
+        status = lib.tw_allreduce(*arguments)
         if status:
             raise self._lost(status, "allreduce", anchors)
         return result

@@ -13,8 +13,6 @@ from thinwire._context import error
 from thinwire._library import lib
 from thinwire.errors import Error, InvalidArgumentError, InvalidTypeError
 
-_wait = lib.tw_wait
-
 _LONGEST = 2**31 - 1  # milliseconds
 
 
@@ -54,7 +52,7 @@ class _Operation:
         if self._error is not None:
             raise self._error
         if self in self._comm._running:
-            self._end(_wait(self._address))
+            self._end(lib.tw_wait(self._address))
         return self.result
 
     def test(self, timeout: float = 0.0) -> bool:

@@ -12,7 +12,7 @@ family=$([ "$TW_MPI" = openmpi ] && echo 'open mpi' || echo mpich)
 export THINWIRE_LIBRARY=$library PYTHONPATH=$top_srcdir/python PYTHONDONTWRITEBYTECODE=1
 many="1 4" shown=3
 [ -z "${TW_ALL-}" ] || many="1 2 3 4" shown="1 3"
-plan $((20 + $(wc -w <<<"$shown") + 7 * $(wc -w <<<"$many")))
+plan $((21 + $(wc -w <<<"$shown") + 7 * $(wc -w <<<"$many")))
 
 # What is missing for all of it, and for the part with mpi4py.
 missing=
@@ -81,6 +81,10 @@ raises() { # the others wait for rank 0, until the job is ended
 }
 test_with "$missing" "an exception on one rank ends the job" raises
 
+without_store=$missing
+[ -n "$missing" ] || [ -e "$top_builddir/lib/libthinwire-store.so" ] || without_store="CC is an MPI wrapper"
+test_with "$without_store" "communicators without MPI, by a store" alone "$python" "$tests/test_store.py"
+
 seed=${THINWIRE_SEED:-$RANDOM}
 on_device() { # by the library's own code for CUDA, on the stand-in for it
     echo "# THINWIRE_SEED=$seed"
@@ -146,14 +150,14 @@ refused() {
 }
 # shellcheck disable=SC2086  # CC is a list of words
 shared() { $CC -shared -fPIC -w -o "$1" "$2"; }
-not_found() { refused /nowhere/libthinwire.so 'libthinwire cannot be loaded: /nowhere/.*; set THINWIRE_LIBRARY to its path' 'import thinwire'; }
+not_found() { refused /nowhere/libthinwire.so 'libthinwire cannot be loaded: /nowhere/.*; set THINWIRE_LIBRARY to its path' 'import thinwire; thinwire.Comm()'; }
 no_thinwire() {
     echo 'int nothing;' >"$scratch/no.c" && shared "$scratch/no.so" "$scratch/no.c" &&
-        refused "$scratch/no.so" 'no.so is no libthinwire' 'import thinwire'
+        refused "$scratch/no.so" 'no.so is no libthinwire' 'import thinwire; thinwire.Comm()'
 }
 old() {
     echo 'const char *tw_version(void) { return "9.8.7"; }' >"$scratch/old.c" && shared "$scratch/old.so" "$scratch/old.c" &&
-        refused "$scratch/old.so" 'old.so is version 9.8.7, the Python package 0.1.0: install both from the same release' 'import thinwire'
+        refused "$scratch/old.so" 'old.so is version 9.8.7, the Python package 0.1.0: install both from the same release' 'import thinwire; thinwire.Comm()'
 }
 # A libthinwire of which no function may be called but MPI's first, with an MPI of its own.
 other_mpi() {

@@ -9,7 +9,7 @@ from common import main, numbers, rank, size, world
 
 import thinwire
 from thinwire import InvalidArgumentError, InvalidTypeError, _calls
-from thinwire._library import IN_PLACE
+from thinwire._library import lib
 
 try:
     import torch
@@ -94,7 +94,7 @@ class Objects(unittest.TestCase):
             _calls.alltoallv(self.comm, parts, [5] * size, [5] * size, None, parts.reshape(-1)),
             _calls.reduce_scatter(self.comm, parts, None, None, "sum", parts, None, None),
         ):
-            self.assertEqual(arguments[1], IN_PLACE)
+            self.assertEqual(arguments[1], lib.IN_PLACE)
         out = np.zeros_like(x)
         self.assertEqual(_calls.allreduce(self.comm, x, None, "sum", out, None, None)[0][1:3], (x.ctypes.data, out.ctypes.data))
 
