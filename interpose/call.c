@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/mpi/taken.h"
 #include "interpose/call.h"
 #include "interpose/mpi/device.h"
 #include "interpose/next.h"
@@ -53,11 +54,22 @@ bool tw_call_vector(tw_call_t *call, MPI_Aint count, MPI_Datatype datatype)
     return call->why == TW_WHY_NOT;
 }
 
+/* Is it one of the library's? Integers that are taken for floats have sums of the program's own. */
+static bool tw_call_reduction(tw_call_t *call, MPI_Op op)
+{
+    if (tw_taken_kind(call->type.handle) == TW_KIND_OTHER) {
+        return tw_mpi_reduction(op, &call->reduction);
+    }
+    call->reduction = TW_SUM;
+    return tw_taken_is_sum(call->type.handle, op);
+}
+
 void tw_call_operation(tw_call_t *call, MPI_Op op)
 {
+    call->mpi_op = op;
     if (call->type.kind == TW_KIND_WORDS) {
         tw_call_refuse(call, TW_WHY_TYPE);
-    } else if (!call->type.named || !tw_mpi_reduction(op, &call->reduction) ||
+    } else if (!call->type.named || !tw_call_reduction(call, op) ||
                (call->type.values > 1 &&
                 call->reduction != TW_SUM)) { /* of pairs of reals only sums are pairs of sums */
         tw_call_refuse(call, op == MPI_OP_NULL ? TW_WHY_ARGUMENTS : TW_WHY_OPERATION);

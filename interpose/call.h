@@ -31,6 +31,7 @@ typedef struct tw_call {
     tw_type_t          type;    /* of the data                                                    */
     bool               reduces; /* by: */
     tw_reduction_t     reduction;
+    MPI_Op             mpi_op; /* as MPI has it */
     size_t             values; /* in the vector that would be encoded (per block, per pair)      */
     uint64_t           bytes; /* of that vector, of whatever type; the largest piece of alltoallv */
     tw_why_t           why;   /* TW_WHY_NOT: compressed                                         */

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "interpose/choice.h"
+#include "interpose/mpi/taken.h"
 #include "interpose/next.h"
 #include "interpose/state.h"
 #include <thinwire/version.h>
@@ -110,6 +111,11 @@ static tw_status_t tw_settings_rules(void)
 
     if (status != TW_OK) {
         tw_say("THINWIRE_RULES: %s", why);
+        return status;
+    }
+    status = tw_taken_parse(tw_state.config.types, why, sizeof(why));
+    if (status != TW_OK) {
+        tw_say("THINWIRE_TYPES: %s", why);
         return status;
     }
     status = tw_settings_read_rules(&tw_state.rules_text);
@@ -325,6 +331,7 @@ tw_status_t tw_state_settings(void)
         {"THINWIRE_RULES", tw_settings_hash_text(config->rules)},
         {"rules file", tw_settings_hash_text(tw_state.rules_text)},
         {"THINWIRE_DOUBLE", (uint64_t)config->narrow},
+        {"THINWIRE_TYPES", tw_settings_hash_text(config->types)},
         {"THINWIRE_VERIFY", (uint64_t)config->verify},
         {"THINWIRE_MAX_ERROR", tw_settings_hash(&config->max_error, sizeof(config->max_error))},
         {"THINWIRE_ERROR_FEEDBACK", (uint64_t)config->error_feedback},

@@ -244,6 +244,10 @@ int run_main(job_t *job, int argc, char **argv)
          OPTION_TEXT, &run.rule, 0, 0},
         {"--rules", "FILE", "Rules from a file, after those of --rule.", OPTION_TEXT,
          &run.rules_file, 0, 0},
+        {"--types", "LIST",
+         "Integers that are 16-bit floats of the program, such as MPI_UINT16_T=bfloat16;\n"
+         "with :sum, its own operations (MPI_Op_create) add them.",
+         OPTION_TEXT, &run.types, 0, 0},
         {"--double", NULL, "Doubles, too, where a codec is named for no type.", OPTION_FLAG,
          &run.narrow, 0, 0},
         {"--max-error", "REL", "Error contract: rms of the error over rms of the exact result.",

@@ -14,6 +14,7 @@
 typedef struct run {
     const char *codec, *threshold, *rule, *rules_file, *max_error, *report, *json, *record, *mpi,
         *bcast_root;
+    const char *types;
     int         narrow, verify, feedback, pcontrol, quiet, threads, print;
     char       *rules;                    /* of all --rule, separated by ;     */
     const char *changed[RUN_CHANGES_MAX]; /* variables that are set by options */

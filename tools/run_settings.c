@@ -95,6 +95,7 @@ int run_set_variables(run_t *run)
     set_variable(run, "THINWIRE_THRESHOLD", run->threshold);
     set_variable(run, "THINWIRE_RULES", run->rules);
     set_file(run, "THINWIRE_RULES_FILE", run->rules_file);
+    set_variable(run, "THINWIRE_TYPES", run->types);
     set_variable(run, "THINWIRE_DOUBLE", run->narrow ? "1" : NULL);
     set_variable(run, "THINWIRE_MAX_ERROR", run->max_error);
     set_number(run, "THINWIRE_VERIFY", run->verify);

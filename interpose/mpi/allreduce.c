@@ -91,11 +91,11 @@ static int tw_allreduce_exact(const tw_call_t *call, const void *from, void *exa
 
     type.device = call->on_device ? tw_device_of(comm, from) : NULL;
     if (type.device == NULL) {
-        return tw_next.Allreduce(from, exact, count, datatype, tw_mpi_op(call->reduction), comm);
+        return tw_next.Allreduce(from, exact, count, datatype, call->mpi_op, comm);
     }
     copy = tw_buffer_get(comm, (size_t)count * type.size);
     tw_form_pack(call, &type, from, (size_t)count, copy);
-    result = tw_next.Allreduce(copy, exact, count, datatype, tw_mpi_op(call->reduction), comm);
+    result = tw_next.Allreduce(copy, exact, count, datatype, call->mpi_op, comm);
     tw_buffer_put(copy);
     return result;
 }

@@ -22,7 +22,10 @@
     X(ompi_mpi_comm_null) X(ompi_mpi_comm_world) X(ompi_mpi_comm_self)                            \
     X(ompi_request_null) X(ompi_mpi_info_null)                             \
     X(ompi_mpi_datatype_null) X(ompi_mpi_op_null) X(ompi_mpi_op_sum) X(ompi_mpi_op_min)           \
-    X(ompi_mpi_op_max) X(ompi_mpi_op_prod) X(ompi_mpi_errors_return)                                                  \
+    X(ompi_mpi_op_max) X(ompi_mpi_op_prod) X(ompi_mpi_op_land) X(ompi_mpi_op_band) X(ompi_mpi_op_lor)    \
+    X(ompi_mpi_op_bor) X(ompi_mpi_op_lxor) X(ompi_mpi_op_bxor) X(ompi_mpi_op_minloc)             \
+    X(ompi_mpi_op_maxloc) X(ompi_mpi_op_replace) X(ompi_mpi_op_no_op) X(ompi_mpi_errors_return)                                                  \
+    X(ompi_mpi_short) X(ompi_mpi_unsigned_short) X(ompi_mpi_int16_t)                              \
     X(ompi_mpi_byte) X(ompi_mpi_int) X(ompi_mpi_uint16_t) X(ompi_mpi_uint64_t)                     \
     X(ompi_mpi_float) X(ompi_mpi_double) X(ompi_mpi_long_int) X(ompi_mpi_float_int) X(ompi_mpi_2real) X(ompi_mpi_2dblprec)                                                          \
     X(ompi_mpi_c_float_complex) X(ompi_mpi_c_double_complex)                                      \

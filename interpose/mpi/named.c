@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "interpose/mpi/named.h"
+#include "interpose/mpi/taken.h"
 #include "interpose/next.h"
 #include "interpose/state.h"
 #include "runtime/base/bytes.h"
@@ -47,8 +48,12 @@ static tw_kind_t tw_kind_of_named(MPI_Datatype datatype, size_t size, size_t *va
                                   MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_2REAL,
                                   MPI_2DOUBLE_PRECISION};
     size_t             parts   = 0;
-    tw_kind_t          kind;
+    tw_kind_t          kind    = tw_taken_kind(datatype);
 
+    if (kind != TW_KIND_OTHER) {
+        *values_p = 1;
+        return kind;
+    }
     for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]); i++) {
         for (int k = 0; k < TW_REALS_MOST && size > 0; k++) {
             if (datatype == reals[i].type[k]) { /* unnamed ones are NULL, or 0 */

@@ -22,7 +22,7 @@ static int tw_reduce_move(const tw_transfer_t *x, MPI_Request *request)
 static int tw_reduce_exact(const tw_transfer_t *x, const void *input, void *exact)
 {
     return tw_next.Reduce(input, exact, (int)x->send.block->items, x->send.type.handle,
-                          tw_mpi_op(x->call->reduction), x->root, x->call->comm->handle);
+                          x->call->mpi_op, x->root, x->call->comm->handle);
 }
 
 /* The root alone sees the error; nothing more is exchanged. */

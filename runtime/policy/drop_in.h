@@ -20,6 +20,7 @@ typedef struct tw_drop_in_config {
     size_t      threshold;      /* THINWIRE_THRESHOLD: vectors of fewer bytes stay as they are */
     const char *rules;          /* THINWIRE_RULES: separated by ; (see policy/rules.h)         */
     const char *rules_file;     /* THINWIRE_RULES_FILE; "": none. Its rules come after those   */
+    const char *types;          /* THINWIRE_TYPES: integers that are floats, NAME=TYPE,...      */
     int         narrow;         /* THINWIRE_DOUBLE: float32 codecs for doubles too             */
     int         verify;         /* THINWIRE_VERIFY: one call in N is verified; 0: none, or one
                                    in 256 with a contract                                      */

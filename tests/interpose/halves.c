@@ -2,6 +2,9 @@
  * tests/interpose/halves.c - 16-bit floats of MPI in collectives, beside an oracle: sums in float32
  * in rank order, rounded once, and what is moved. The argument is the largest error, relative to
  * the largest exact value: 0 where nothing is to be lost, bit for bit. Run by halves.sh.
+ *
+ * With HALVES_ARE_INTEGERS they are MPI_UINT16_T, which an operation of this program adds; MPI_SUM
+ * of these stays what it is.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,10 +15,17 @@
 
 #include "tests/half.h"
 
+#ifdef HALVES_ARE_INTEGERS
+#define HALF MPI_UINT16_T
+#else
+#define HALF MPIX_C_FLOAT16
+#endif
+
 #define N     5000 /* values of a rank */
-#define RANKS 8
+#define RANKS 4
 
 static int      rank, size, failures;
+static MPI_Op   sum_op = MPI_OP_NULL;
 static double   most;
 static uint16_t in[RANKS * N], out[RANKS * N], want[RANKS * N];
 
@@ -74,17 +84,17 @@ static void want_values(size_t at, int of, size_t first, size_t n)
 static void sums(void)
 {
     want_sums(0, N);
-    MPI_Allreduce(in, out, N, MPIX_C_FLOAT16, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(in, out, N, HALF, sum_op, MPI_COMM_WORLD);
     check("MPI_Allreduce", N);
     if (most == 0.0 ||
         size == 2) { /* others are left to MPI, which may lack such sums: MPICH 4.0 */
-        MPI_Reduce(in, out, N, MPIX_C_FLOAT16, MPI_SUM, size - 1, MPI_COMM_WORLD);
+        MPI_Reduce(in, out, N, HALF, sum_op, size - 1, MPI_COMM_WORLD);
         if (rank == size - 1) {
             check("MPI_Reduce", N);
         }
     }
     want_sums((size_t)rank * N, N);
-    MPI_Reduce_scatter_block(in, out, N, MPIX_C_FLOAT16, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Reduce_scatter_block(in, out, N, HALF, sum_op, MPI_COMM_WORLD);
     check("MPI_Reduce_scatter_block", N);
 }
 
@@ -92,19 +102,47 @@ static void movements(void)
 {
     memcpy(out, in, sizeof(in));
     want_values(0, 0, 0, N);
-    MPI_Bcast(out, N, MPIX_C_FLOAT16, 0, MPI_COMM_WORLD);
+    MPI_Bcast(out, N, HALF, 0, MPI_COMM_WORLD);
     check("MPI_Bcast", N);
     for (int r = 0; r < size; r++) {
         want_values((size_t)r * N, r, 0, N);
     }
-    MPI_Allgather(in, N, MPIX_C_FLOAT16, out, N, MPIX_C_FLOAT16, MPI_COMM_WORLD);
+    MPI_Allgather(in, N, HALF, out, N, HALF, MPI_COMM_WORLD);
     check("MPI_Allgather", (size_t)size * N);
     for (int r = 0; r < size; r++) {
         want_values((size_t)r * N, r, (size_t)rank * N, N);
     }
-    MPI_Alltoall(in, N, MPIX_C_FLOAT16, out, N, MPIX_C_FLOAT16, MPI_COMM_WORLD);
+    MPI_Alltoall(in, N, HALF, out, N, HALF, MPI_COMM_WORLD);
     check("MPI_Alltoall", (size_t)size * N);
 }
+
+#ifdef HALVES_ARE_INTEGERS
+static void add(void *a, void *b, int *n, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *n; i++) {
+        const uint16_t x = ((const uint16_t *)a)[i], y = ((const uint16_t *)b)[i];
+
+        ((uint16_t *)b)[i] = t_half_bits(
+            TW_F16, t_half_round(TW_F16, t_half_value(TW_F16, x) + t_half_value(TW_F16, y)));
+    }
+}
+
+/* From 1 upwards as floats, whose sums of integers are others, and fit for 4 ranks. */
+static void integers(void)
+{
+    const double before = most;
+
+    for (size_t i = 0; i < N; i++) {
+        out[i]  = (uint16_t)(0x3c00 + i % 100);
+        want[i] = (uint16_t)(size * (0x3c00 + (int)(i % 100)));
+    }
+    MPI_Allreduce(MPI_IN_PLACE, out, N, HALF, MPI_SUM, MPI_COMM_WORLD);
+    most = 0.0;
+    check("MPI_SUM of integers", N);
+    most = before;
+}
+#endif
 
 int main(int argc, char **argv)
 {
@@ -120,6 +158,12 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < (size_t)size * N; i++) {
         in[i] = t_half_bits(TW_F16, value(rank, i));
     }
+#ifdef HALVES_ARE_INTEGERS
+    MPI_Op_create(add, 1, &sum_op);
+    integers();
+#else
+    sum_op = MPI_SUM;
+#endif
     sums();
     movements();
     MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

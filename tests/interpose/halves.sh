@@ -1,31 +1,45 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# 16-bit floats under the drop-in on 2 and 4 ranks, where an MPI library has such a type: MPICH's MPIX_C_FLOAT16, of the
-# build's own MPI or of a second one.
+# 16-bit floats under the drop-in on 2 and 4 ranks: as integers that --types names, and, where an MPI library has a type
+# of them (MPICH, also as a second one), in that.
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
-preload=$top_builddir/lib/libthinwire-preload-mpich.so
-nothing() { echo "1..0 # SKIP $1"; exit 0; }
-sanitized && nothing "the sanitizer's library must come first"
-for cc in mpicc.mpich mpicc; do
-    command -v "$cc" >/dev/null && echo MPIX_C_FLOAT16 | "$cc" -include mpi.h -E - 2>/dev/null | tail -n 1 | grep -q '(' && break
-    cc=
-done
-[ -n "$cc" ] && [ -e "$preload" ] || nothing "no MPI here has a type of 16-bit floats"
-launch=mpiexec${cc#mpicc}
-"$cc" -O1 -I"$top_srcdir" -I"$top_srcdir/include" -o "$scratch/halves" "$top_srcdir/tests/interpose/halves.c" -lm || exit 1
-plan 5
+plan 10
+settings=(THINWIRE_THRESHOLD=0 THINWIRE_QUIET=1)
 
-# halves RANKS CODEC ERROR [SETTING...]
-halves() {
-    local n=$1 codec=$2 error=$3
-    shift 3
-    timeout -k 5 "${TW_TIME_LIMIT:-120}" "$launch" -n "$n" env "LD_PRELOAD=$preload" THINWIRE_CODEC="$codec" THINWIRE_THRESHOLD=0 \
-        "THINWIRE_JSON=$scratch/report.json" THINWIRE_QUIET=1 "$@" "$scratch/halves" "$error" </dev/null
+# as_integers RANKS CODEC ERROR TYPE [SETTING...]
+as_integers() {
+    ranks "$1" env "${settings[@]}" "${@:5}" "$thinwire" run --codec "$2" --types "$4" -- "$top_builddir/tests/interpose/halves" "$3"
 }
 for n in 2 4; do
-    check "float16 as they are, on $n ranks" halves $n fp16 0 THINWIRE_ENCODE=always
-    check "float16 by tree8, on $n ranks" halves $n tree8 0.06
+    check "integers that are float16, as they are, on $n ranks" as_integers $n fp16 0 MPI_UINT16_T=float16:sum THINWIRE_ENCODE=always
+    check "integers that are float16, by tree8, on $n ranks" as_integers $n tree8 0.06 MPI_SHORT=bfloat16,MPI_UINT16_T=float16:sum
 done
-not_exact() { ! halves 2 tree8 0 >/dev/null; }
+other_types() { # where nothing says that operations are sums, only what is moved is encoded; and a wrong setting
+    as_integers 2 tree8 0.06 MPI_UINT16_T=float16 >/dev/null
+    grep -q 'MPI_Allreduce: error 0 ' "$scratch/out" && ! grep -q MPI_Bcast "$scratch/out" || return 1
+    as_integers 2 tree8 0.06 MPI_INT=float16
+    [ $? -ne 0 ] && grep -q "THINWIRE_TYPES: 'MPI_INT=float16'; accepted: NAME=TYPE or NAME=TYPE:sum of MPI_UINT16_T, .* and float16, bfloat16" "$scratch/out"
+}
+check "operations that nothing names, and wrong names" other_types
+
+preload=$top_builddir/lib/libthinwire-preload-mpich.so
+for cc in mpicc.mpich mpicc ""; do
+    [ -n "$cc" ] && command -v "$cc" >/dev/null && echo MPIX_C_FLOAT16 | "$cc" -include mpi.h -E - 2>/dev/null | tail -n 1 | grep -q '(' && break
+done
+if sanitized || [ -z "$cc" ] || [ ! -e "$preload" ] ||
+    ! "$cc" -O1 -I"$top_srcdir" -I"$top_srcdir/include" -o "$scratch/halves" "$top_srcdir/tests/interpose/halves.c" -lm; then
+    for n in 1 2 3 4 5; do skip "MPIX_C_FLOAT16, $n" "no MPI here has a type of 16-bit floats, or a sanitizer's library must come first"; done
+    exit 0
+fi
+# in_its_type RANKS CODEC ERROR [SETTING...]
+in_its_type() {
+    timeout -k 5 "${TW_TIME_LIMIT:-120}" "mpiexec${cc#mpicc}" -n "$1" env "LD_PRELOAD=$preload" "THINWIRE_CODEC=$2" "${settings[@]}" "${@:4}" \
+        "$scratch/halves" "$3" </dev/null
+}
+for n in 2 4; do
+    check "MPIX_C_FLOAT16 as they are, on $n ranks" in_its_type $n fp16 0 THINWIRE_ENCODE=always
+    check "MPIX_C_FLOAT16 by tree8, on $n ranks" in_its_type $n tree8 0.06
+done
+not_exact() { ! in_its_type 2 tree8 0 >/dev/null; }
 check "tree8 loses something" not_exact

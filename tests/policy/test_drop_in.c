@@ -42,6 +42,7 @@ START_TEST(settings_come_from_the_environment)
     setenv("THINWIRE_THRESHOLD", "inf", 1);
     setenv("THINWIRE_RULES", "*:off", 1);
     setenv("THINWIRE_RULES_FILE", "rules.txt", 1);
+    setenv("THINWIRE_TYPES", "MPI_SHORT=bfloat16", 1);
     setenv("THINWIRE_DOUBLE", "yes", 1);
     setenv("THINWIRE_VERIFY", "1000000000", 1);
     setenv("THINWIRE_MAX_ERROR", "2.5e-3", 1);
@@ -59,6 +60,7 @@ START_TEST(settings_come_from_the_environment)
     ck_assert_uint_eq(config.threshold, SIZE_MAX);
     ck_assert_str_eq(config.rules, "*:off");
     ck_assert_str_eq(config.rules_file, "rules.txt");
+    ck_assert_str_eq(config.types, "MPI_SHORT=bfloat16");
     ck_assert_int_eq(config.narrow, 1);
     ck_assert_int_eq(config.verify, 1000000000);
     ck_assert_double_eq(config.max_error, 2.5e-3);
@@ -71,7 +73,7 @@ START_TEST(settings_come_from_the_environment)
     ck_assert_int_eq(config.pcontrol, 1);
     ck_assert_int_eq(config.bcast_root, TW_BCAST_ROOT_EXACT);
     ck_assert_int_eq(config.encode, TW_ENCODE_ALWAYS);
-    ck_assert_uint_eq(tw_drop_in_settings.count, 16);
+    ck_assert_uint_eq(tw_drop_in_settings.count, 17);
 }
 END_TEST
 
