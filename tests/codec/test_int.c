@@ -510,12 +510,145 @@ START_TEST(errors_of_normal_numbers)
 }
 END_TEST
 
+/* ---- grids ----------------------------------------------------------------------------------- */
+
+static tw_codec_t *grid_of(const char *cpu, int level, int exponent)
+{
+    char spec[64];
+
+    snprintf(spec, sizeof(spec), "int:%d,step=2^%d", levels[level].bits, exponent);
+    return test_codec_cpu(cpu, spec, levels[level].dtype);
+}
+
+/* By the words of the wire format: the code of what fits, and else -2^(B-1). */
+static void grid_oracle(int level, int exponent, const void *v, size_t n, uint8_t *dst)
+{
+    const int    bits = levels[level].bits;
+    const double q    = ldexp(1.0, bits - 1) - 1.0;
+
+    memset(dst, 0, (n * (size_t)bits + 7) / 8);
+    for (size_t i = 0; i < n; i++) {
+        const double y = nearbyint(ldexp(value_at(v, levels[level].dtype, i), -exponent));
+
+        put_bits(dst, i * (size_t)bits, bits, fabs(y) <= q ? (int64_t)y : -(int64_t)q - 1);
+    }
+}
+
+/* Values about the ends of the grid, ties, and what is on no grid. */
+static void grid_values(void *v, int level, int exponent, size_t n, test_random_t *random)
+{
+    const double q = ldexp(1.0, levels[level].bits - 1) - 1.0;
+
+    for (size_t i = 0; i < n; i++) {
+        const double sign  = test_bits(random) % 2 == 0 ? 1 : -1;
+        const double any[] = {
+            q,       q + 0.25, q + 0.5, q + 1, floor(q * test_uniform(random)) + 0.5,
+            0x1p100, INFINITY, NAN,     0};
+        const uint32_t kind = test_bits(random) % 32;
+        const double   y    = kind < 9 ? any[kind] : q * test_uniform(random);
+
+        put_value(v, levels[level].dtype, i, sign * ldexp(y, exponent));
+    }
+}
+
+START_TEST(grids_are_those_of_the_format)
+{
+    static const size_t counts[]    = {0, 1, 7, 8, 63, 64, 65, 255, 256, 257, 319, 997};
+    static const int    exponents[] = {0, -14, -100, 60};
+    const tw_dtype_t    dtype       = levels[_i].dtype;
+    const size_t        e           = tw_dtype_size(dtype);
+    const double        q           = ldexp(1.0, levels[_i].bits - 1) - 1.0;
+    test_random_t       random      = test_random((uint64_t)_i);
+    double              v[997], back[997];
+
+    for (size_t k = 0; k < 4 * sizeof(counts) / sizeof(*counts); k++) {
+        const size_t n        = counts[k / 4];
+        const int    exponent = exponents[k % 4];
+        uint8_t      want[6 * 997];
+
+        grid_values(v, _i, exponent, n, &random);
+        grid_oracle(_i, exponent, v, n, want);
+        for (const char *const *cpu = test_cpus(); *cpu != NULL; cpu++) {
+            tw_codec_t   *codec = grid_of(*cpu, _i, exponent);
+            const size_t  bytes = test_size(codec, n);
+            test_buffer_t x     = test_buffer(n * e, test_bits(&random) % 64);
+            test_buffer_t c     = test_buffer(bytes, test_bits(&random) % 64);
+
+            ck_assert_uint_eq(bytes, (n * (size_t)levels[_i].bits + 7) / 8);
+            memcpy(x.data, v, n * e);
+            ck_assert_int_eq(tw_codec_encode(codec, NULL, x.data, n, c.data), TW_OK);
+            ck_assert_msg(memcmp(c.data, want, bytes) == 0, "%s by %s, %zu values",
+                          tw_codec_spec(codec), *cpu, n);
+            test_decode(codec, c.data, n, back);
+            for (size_t i = 0; i < n; i++) {
+                const double y = nearbyint(ldexp(value_at(v, dtype, i), -exponent));
+                const double z = value_at(back, dtype, i);
+
+                ck_assert_msg(fabs(y) <= q ? z == ldexp(y, exponent) : isnan(z), "%s: %a is %a",
+                              tw_codec_spec(codec), value_at(v, dtype, i), z);
+            }
+            test_buffer_free(&x);
+            test_buffer_free(&c);
+            tw_codec_destroy(codec);
+        }
+    }
+}
+END_TEST
+
+START_TEST(every_grid_is_a_twin)
+{
+    static const size_t counts[] = {1, 8, 17, 64, 193, 256, 300, 1000};
+    test_random_t       random   = test_random((uint64_t)_i);
+    double              v[1000], residual[1000];
+
+    for (const char *const *cpu = test_cpus(); *cpu != NULL; cpu++) {
+        tw_codec_t *scalar = grid_of("scalar", _i, -3), *twin = grid_of(*cpu, _i, -3);
+
+        for (size_t c = 0; c < sizeof(counts) / sizeof(*counts); c++) {
+            grid_values(v, _i, -3, counts[c], &random);
+            test_fill(residual, levels[_i].dtype, counts[c], TEST_SMALL, &random);
+            test_twin(scalar, twin, levels[_i].dtype, v, residual, counts[c],
+                      (test_places_t){test_bits(&random) % 64, test_bits(&random) % 64,
+                                      test_bits(&random) % 64});
+        }
+        tw_codec_destroy(twin);
+        tw_codec_destroy(scalar);
+    }
+}
+END_TEST
+
+/* What did not fit leaves its own residual alone; else it is what is left of the value. */
+START_TEST(a_grid_keeps_what_it_lost)
+{
+    const tw_dtype_t dtype  = levels[_i].dtype;
+    test_random_t    random = test_random((uint64_t)_i);
+    tw_codec_t      *codec  = grid_of("auto", _i, -3);
+    double           v[300], back[300], left[300] = {0};
+    uint8_t          codes[6 * 300];
+
+    grid_values(v, _i, -3, 300, &random);
+    ck_assert_int_eq(tw_codec_encode_feedback(codec, NULL, v, 300, left, codes), TW_OK);
+    test_decode(codec, codes, 300, back);
+    for (size_t i = 0; i < 300; i++) {
+        const double z    = value_at(back, dtype, i);
+        const double want = isnan(z) ? 0.0 : value_at(v, dtype, i) - z;
+
+        ck_assert_msg(value_at(left, dtype, i) == want, "%a leaves %a, not %a",
+                      value_at(v, dtype, i), value_at(left, dtype, i), want);
+    }
+    tw_codec_destroy(codec);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("int");
     TCase *tcase = test_case_within(suite, "int", 600);
 
     tcase_add_loop_test(tcase, bytes_are_those_of_the_format, 0, LEVELS);
+    tcase_add_loop_test(tcase, grids_are_those_of_the_format, 0, LEVELS);
+    tcase_add_loop_test(tcase, every_grid_is_a_twin, 0, LEVELS);
+    tcase_add_loop_test(tcase, a_grid_keeps_what_it_lost, 0, LEVELS);
     tcase_add_loop_test(tcase, ties_and_limits_are_those_of_the_format, 0, LEVELS);
     tcase_add_loop_test(tcase, any_bytes_decode_by_the_format, 0, LEVELS);
     tcase_add_loop_test(tcase, every_set_is_a_twin, 0, LEVELS);

@@ -54,6 +54,8 @@ static const char *const specs[] = {
     "int:12,block=448,scale=2k",
     "int:16",
     "int:20",
+    "int:8,step=2^-2",
+    "int:12,step=2^-6",
     "int4",
     "int4:block=64",
     "int8",
@@ -70,9 +72,9 @@ static const char *const specs[] = {
 
 /* Of doubles, which some sets leave to plain C. */
 static const char *const of_doubles[] = {
-    "bitpack:3", "int:4",  "int:6,block=64", "int:8",  "int:10",
-    "int:12",    "int:16", "int:20",         "int:24", "int:28,block=192,scale=2k",
-    "int:32",    "int:40", "int:48",
+    "bitpack:3", "int:4",  "int:6,block=64", "int:8",           "int:10",
+    "int:12",    "int:16", "int:20",         "int:24",          "int:28,block=192,scale=2k",
+    "int:32",    "int:40", "int:48",         "int:8,step=2^-2", "int:40,step=2^-30",
 };
 
 typedef struct pair {

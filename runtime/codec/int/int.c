@@ -9,6 +9,8 @@
  *         the block decodes to NaN. A block whose maximum is below 2^(B - 127), of doubles
  *         2^(B - 1023), decodes to zeros. The sign of zero is not kept.
  * Again:  encoding what was decoded gives the same bytes.
+ * A grid (step=2^K): |x - x'| <= 2^K / 2 for all that fits in q steps, NaN for all else; sums of
+ * what was decoded are on the grid.
  */
 #include "config.h"
 
@@ -17,7 +19,7 @@
 #include <string.h>
 
 #include "runtime/base/text.h"
-#include "runtime/codec/int/int.h"
+#include "runtime/codec/int/grid.h"
 
 #define INT_BLOCK  256
 #define INT8_BLOCK 4096
@@ -29,6 +31,9 @@ static size_t int_size(const tw_codec_t *codec, size_t n)
     const size_t rest = n % codec->block;
     const int    bits = tw_int(codec)->bits;
 
+    if (tw_int(codec)->grid) {
+        return tw_int_bytes(bits, n);
+    }
     return n / codec->block * (codec->element + tw_int_bytes(bits, codec->block)) +
            (rest > 0 ? codec->element + tw_int_bytes(bits, rest) : 0);
 }
@@ -96,6 +101,25 @@ static tw_status_t int_bits(tw_codec_t *codec, const char *key, const tw_spec_wh
     return TW_OK;
 }
 
+/* "2^-14" */
+static tw_status_t int_step(tw_codec_t *codec, const char *value, const tw_spec_why_t *why)
+{
+    const int least = TW_GRID_LEAST(codec->dtype), most = TW_GRID_MOST(codec->dtype);
+    tw_int_t *type   = codec->state;
+    double    number = 0.0;
+
+    if (value == NULL || strncmp(value, "2^", 2) != 0 || !tw_text_number(value + 2, &number) ||
+        !(number >= least && number <= most) || number != floor(number)) {
+        tw_why_set(why, "codec int: step=%s is not accepted; step takes 2^K, K = %d..%d for %s",
+                   value != NULL ? value : "", least, most,
+                   codec->dtype == TW_F64 ? "double" : "float32");
+        return TW_ERR_SPEC;
+    }
+    type->grid     = true;
+    type->exponent = (int)number;
+    return TW_OK;
+}
+
 static tw_status_t int_option(tw_codec_t *codec, const char *key, const char *value,
                               const tw_spec_why_t *why)
 {
@@ -110,6 +134,9 @@ static tw_status_t int_option(tw_codec_t *codec, const char *key, const char *va
         }
         ((tw_int_t *)codec->state)->power = true;
         return TW_OK;
+    }
+    if (strcmp(key, "step") == 0) {
+        return int_step(codec, value, why);
     }
     return tw_blocks_option(codec, key, value, why);
 }
@@ -137,6 +164,37 @@ static const char *int_finer(const tw_codec_t *codec)
                        : "bitpack:3";
 }
 
+static void int_put(const tw_codec_t *codec, double number, uint8_t *element)
+{
+    if (codec->dtype == TW_F64) {
+        tw_store_le64(element, tw_double_bits(number));
+    } else {
+        tw_store_le32(element, tw_float_bits((float)number));
+    }
+}
+
+static tw_status_t int_finish_grid(tw_codec_t *codec, const tw_spec_why_t *why)
+{
+    tw_int_t    *type = codec->state;
+    const double step = ldexp(1.0, type->exponent), half = ldexp(1.0, type->bits - 1);
+
+    if (codec->block != 0 || type->power) {
+        tw_why_set(why, "%s",
+                   "codec int: step=2^K takes neither block nor scale: it has one scale");
+        return TW_ERR_SPEC;
+    }
+    type->power = true;
+    type->fits  = (half - 0.5) * step; /* where rounding to even is beyond q */
+    type->lost  = -half * step;
+    int_put(codec, step, type->step);
+    int_put(codec, (half - 1) * step, type->most);
+    codec->block           = TW_GROUP;
+    codec->bytes_per_value = type->bits / 8.0;
+    codec->bound           = INFINITY; /* not relative to any value */
+    snprintf(codec->spec, sizeof(codec->spec), "int:%d,step=2^%d", type->bits, type->exponent);
+    return TW_OK;
+}
+
 extern const tw_codec_ops_t tw_codec_int8;
 
 static tw_status_t int_finish(tw_codec_t *codec, const tw_spec_why_t *why)
@@ -147,6 +205,9 @@ static tw_status_t int_finish(tw_codec_t *codec, const tw_spec_why_t *why)
         tw_why_set(why, "codec int: B, the bits of a value, is missing; accepted: %s",
                    codec->ops->form);
         return TW_ERR_SPEC;
+    }
+    if (type->grid) {
+        return int_finish_grid(codec, why);
     }
     codec->block           = codec->block != 0 ? codec->block : INT_BLOCK;
     codec->bytes_per_value = type->bits / 8.0 + (double)codec->element / (double)codec->block;
@@ -177,7 +238,7 @@ TW_KERNELS_OF(tw_int);
  * advice promise counts for every value. */
 const tw_codec_ops_t tw_codec_int = {
     .name    = "int",
-    .form    = "int:B[,block=N][,scale=2k]",
+    .form    = "int:B[,block=N][,scale=2k] or int:B,step=2^K",
     .types   = TW_TYPE(TW_F32) | TW_TYPE(TW_F64),
     .help    = "integers of B bits, B = 4..20 (double: 4..48), scaled by the maximum of each block",
     .id      = 10,

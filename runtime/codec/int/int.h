@@ -5,6 +5,9 @@
  * a)), and the code is y rounded to the nearest integer, half to even: B bits of two's complement,
  * one after another from the lowest bit of the first byte on. All blocks but the last are multiples
  * of 64 values, so each 8 of their codes are B whole bytes.
+ *
+ * With step=2^K, a grid, the scale is that of all blocks, and no block has a header; a value that
+ * is not within q steps has the code -2^(B-1), which decodes to NaN. grid.h has what that takes.
  */
 #ifndef TW_CODEC_INT_H
 #define TW_CODEC_INT_H
@@ -15,11 +18,19 @@
 #define TW_INT_BITS_F32 20 /* at most: the codes of more would not survive a second encoding */
 #define TW_INT_BITS_F64 48
 
-/* Of a codec: its options. */
+/* Of a codec: its options; of a grid also what its loops want. */
 typedef struct tw_int {
-    int  bits;  /* B */
-    bool power; /* scales are powers of two */
+    int     bits;  /* B */
+    bool    power; /* scales are powers of two, as that of a grid is */
+    bool    grid;
+    int     exponent;         /* K */
+    double  fits, lost;       /* |v| below `fits` has a code; the value of -2^(B-1) */
+    uint8_t step[8], most[8]; /* the elements 2^K, which is the scale, and q 2^K */
 } tw_int_t;
+
+/* K of a grid, for these elements: q steps, and factors, are normal numbers then. */
+#define TW_GRID_LEAST(dtype) ((dtype) == TW_F64 ? -960 : -120)
+#define TW_GRID_MOST(dtype)  ((dtype) == TW_F64 ? 960 : 100)
 
 static inline const tw_int_t *tw_int(const tw_codec_t *codec)
 {
@@ -79,9 +90,14 @@ void tw_int_decode_f32(const tw_codec_t *codec, const uint8_t *src, size_t n, ui
 void tw_int_decode_f64(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
                        bool add);
 
-/* The kernels `name` from those for each number of bits, of float32 and of double. */
+/* The kernels `name` from those for each number of bits, of float32 and of double. Those of int8
+ * know no grid: where they have others beside them, these are at TW_INT_GRID8. */
+#define TW_INT_GRID8 9
 #define TW_INT_OF(codec, of_f32, of_f64)                                                           \
-    ((codec)->dtype == TW_F64 ? (of_f64) : (of_f32))[tw_int(codec)->bits]
+    ((codec)->dtype == TW_F64                                                                      \
+         ? (of_f64)[tw_int(codec)->bits]                                                           \
+         : (of_f32)[tw_int(codec)->grid && tw_int(codec)->bits == 8 ? TW_INT_GRID8                 \
+                                                                    : tw_int(codec)->bits])
 #define TW_INT_KERNELS(name, of_f32, of_f64)                                                       \
     static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
                               bool stream)                                                         \

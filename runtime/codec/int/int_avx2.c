@@ -47,6 +47,7 @@ static const tw_int_set_t float_set = TW_INT_SET2(encode_group, decode_group);
 
 TW_INT_LOOPS2(float_4, float_set, 4, 4)
 TW_INT_LOOPS2(float_6, float_set, 6, 4)
+TW_INT_LOOPS2(float_8, float_set, 8, 4)
 TW_INT_LOOPS2(float_10, float_set, 10, 4)
 TW_INT_LOOPS2(float_12, float_set, 12, 4)
 TW_INT_LOOPS2(float_16, float_set, 16, 4)
@@ -56,6 +57,6 @@ extern const tw_kernels_t tw_int8_avx2;
 
 static const tw_kernels_t *const tw_int32_avx2[TW_INT_BITS_F32 + 1] = {
     [4] = &float_4,   [6] = &float_6,   [8] = &tw_int8_avx2, [10] = &float_10,
-    [12] = &float_12, [16] = &float_16, [20] = &float_20};
+    [12] = &float_12, [16] = &float_16, [20] = &float_20,    [TW_INT_GRID8] = &float_8};
 
 TW_INT_KERNELS(tw_int_avx2, tw_int32_avx2, tw_int64_avx2);

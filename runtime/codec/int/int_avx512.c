@@ -83,7 +83,7 @@ TW_INT_LOOPS512(float_16, float_set, 16, TW_INT_TABLES512(16))
 TW_INT_LOOPS512(float_20, float_set, 20, TW_INT_TABLES512(20))
 
 static const tw_kernels_t *const tw_int32_avx512[TW_INT_BITS_F32 + 1] = {
-    [4] = &float_4,   [6] = &float_6,   [8] = &float_8,  [10] = &float_10,
-    [12] = &float_12, [16] = &float_16, [20] = &float_20};
+    [4] = &float_4,   [6] = &float_6,   [8] = &float_8,   [10] = &float_10,
+    [12] = &float_12, [16] = &float_16, [20] = &float_20, [TW_INT_GRID8] = &float_8};
 
 TW_INT_KERNELS(tw_int_avx512, tw_int32_avx512, tw_int64_avx512);

@@ -11,7 +11,7 @@
 #ifndef TW_CODEC_INT_AVX512_H
 #define TW_CODEC_INT_AVX512_H
 
-#include "runtime/codec/int/int.h"
+#include "runtime/codec/int/grid.h"
 #include "runtime/codec/scaled8_avx512.h"
 
 #define TW_EACH_16(of, i, bits)                                                                    \
@@ -171,6 +171,49 @@ TW_INLINE512 void tw_int_encode_block512(const tw_int_set512_t *set, tw_int_how5
     }
 }
 
+/* A grid is one block, by way of an array. */
+TW_INLINE512 void tw_grid_encode512(const tw_int_set512_t *set, tw_int_how512_t *how, int bits,
+                                    const tw_codec_t *codec, const uint8_t *src, size_t n,
+                                    uint8_t *residual, uint8_t *dst)
+{
+    const size_t e = set->e;
+    double       v[TW_CHUNK];
+    uint8_t      header[16];
+
+    set->start(how, codec, tw_int(codec)->most, 1, NULL, header, false);
+    for (size_t i = 0; i < n; i += TW_CHUNK) {
+        const size_t m = tw_chunk_count(n, i);
+
+        tw_grid_fit(codec, e, src + i * e, tw_beyond(residual, i * e), m, v);
+        for (size_t g = 0; g < m; g += TW_GROUP) {
+            set->encode(how, bits, (const uint8_t *)v + g * e, m - g < TW_GROUP ? m - g : TW_GROUP,
+                        NULL, dst + tw_int_bytes(bits, i + g), false);
+        }
+        if (residual != NULL) {
+            tw_grid_left(codec, e, v, m, residual + i * e);
+        }
+    }
+}
+
+TW_INLINE512 void tw_grid_decode512(const tw_int_set512_t *set, tw_int_how512_t *how, int bits,
+                                    const tw_codec_t *codec, const uint8_t *src, size_t n,
+                                    uint8_t *dst, bool add)
+{
+    double v[TW_CHUNK];
+
+    set->scale(how, tw_int(codec)->step);
+    for (size_t i = 0; i < n; i += TW_CHUNK) {
+        const size_t m = tw_chunk_count(n, i);
+
+        for (size_t g = 0; g < m; g += TW_GROUP) {
+            set->decode(how, bits, src + tw_int_bytes(bits, i + g),
+                        m - g < TW_GROUP ? m - g : TW_GROUP, (uint8_t *)v + g * set->e, false,
+                        false);
+        }
+        tw_grid_back(codec, set->e, v, m, dst + i * set->e, add);
+    }
+}
+
 TW_INLINE512 void tw_int_encode512(const tw_int_set512_t *set, const tw_int_tables512_t *tables,
                                    int bits, const tw_codec_t *codec, const uint8_t *src, size_t n,
                                    uint8_t *residual, uint8_t *dst, bool feedback)
@@ -178,6 +221,10 @@ TW_INLINE512 void tw_int_encode512(const tw_int_set512_t *set, const tw_int_tabl
     const size_t    block = codec->block;
     tw_int_how512_t how   = tw_int_start512(tables);
 
+    if (tw_int(codec)->grid) {
+        tw_grid_encode512(set, &how, bits, codec, src, n, residual, dst);
+        return;
+    }
     for (; n > block; n -= block, src += set->e * block) {
         tw_int_encode_block512(set, &how, bits, codec, src, block, residual, dst, feedback);
         residual = feedback ? residual + set->e * block : NULL;
@@ -210,6 +257,10 @@ TW_INLINE512 void tw_int_decode512(const tw_int_set512_t *set, const tw_int_tabl
     const size_t    block = codec->block, e = set->e;
     tw_int_how512_t how = tw_int_start512(tables);
 
+    if (tw_int(codec)->grid) {
+        tw_grid_decode512(set, &how, bits, codec, src, n, dst, add);
+        return;
+    }
     while (n > 0) {
         const size_t   m     = n < block ? n : block;
         const size_t   head  = stream ? tw_head512(dst, e, m) : m;

@@ -7,7 +7,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/codec/chunk.h"
-#include "runtime/codec/int/int.h"
+#include "runtime/codec/int/grid.h"
 
 #ifndef INT_DOUBLE
 #define INT_DOUBLE 0
@@ -186,6 +186,46 @@ static void int_unpack(const uint8_t *restrict src, size_t n, int bits, int_code
     }
 }
 
+/* A grid is one block without a header, by way of v. */
+static void int_grid_encode(const tw_codec_t *codec, const uint8_t *src, size_t n,
+                            uint8_t *residual, uint8_t *dst)
+{
+    const int    bits = tw_int(codec)->bits;
+    int_number_t v[TW_CHUNK], factor, scale;
+    int_code_t   codes[TW_CHUNK];
+    uint8_t      header[INT_HEADER];
+
+    INT_NAME(header)(codec, INT_LOAD(tw_int(codec)->most), 1, header, &factor, &scale);
+    for (size_t i = 0; i < n; i += TW_CHUNK) {
+        const size_t m = tw_chunk_count(n, i);
+
+        tw_grid_fit(codec, sizeof(*v), src + i * sizeof(*v), tw_beyond(residual, i * sizeof(*v)), m,
+                    v);
+        int_codes(v, m, factor, codes);
+        int_pack(codes, m, bits, dst + tw_int_bytes(bits, i));
+        if (residual != NULL) {
+            tw_grid_left(codec, sizeof(*v), v, m, residual + i * sizeof(*v));
+        }
+    }
+}
+
+static void int_grid_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                            bool add)
+{
+    const int          bits  = tw_int(codec)->bits;
+    const int_number_t scale = INT_OF_BITS(INT_LOAD(tw_int(codec)->step));
+    int_number_t       v[TW_CHUNK];
+    int_code_t         codes[TW_CHUNK];
+
+    for (size_t i = 0; i < n; i += TW_CHUNK) {
+        const size_t m = tw_chunk_count(n, i);
+
+        int_unpack(src + tw_int_bytes(bits, i), m, bits, codes);
+        int_values(codes, m, scale, v);
+        tw_grid_back(codec, sizeof(*v), v, m, dst + i * sizeof(*v), add);
+    }
+}
+
 /* Two passes over src (+ residual), the second from the cache. Chunks are multiples of 8 codes, so
  * each begins with a byte. */
 void INT_NAME(encode)(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *residual,
@@ -195,6 +235,10 @@ void INT_NAME(encode)(const tw_codec_t *codec, const uint8_t *src, size_t n, uin
     int_number_t v[TW_CHUNK], back[TW_CHUNK], factor, scale;
     int_code_t   codes[TW_CHUNK];
 
+    if (tw_int(codec)->grid) {
+        int_grid_encode(codec, src, n, residual, dst);
+        return;
+    }
     if (!INT_NAME(header)(codec, INT_NAME(most)(src, residual, n), n, dst, &factor, &scale)) {
         return;
     }
@@ -211,7 +255,8 @@ void INT_NAME(encode)(const tw_codec_t *codec, const uint8_t *src, size_t n, uin
     }
 }
 
-void INT_NAME(decode)(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, bool add)
+static void int_block_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                             bool add)
 {
     const int          bits   = tw_int(codec)->bits;
     const INT_UNSIGNED header = INT_LOAD(src);
@@ -237,6 +282,11 @@ void INT_NAME(decode)(const tw_codec_t *codec, const uint8_t *src, size_t n, uin
             memcpy(dst + i * sizeof(*v), v, m * sizeof(*v));
         }
     }
+}
+
+void INT_NAME(decode)(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, bool add)
+{
+    (tw_int(codec)->grid ? int_grid_decode : int_block_decode)(codec, src, n, dst, add);
 }
 
 #endif /* TW_CODEC_INT_SCALAR_H */

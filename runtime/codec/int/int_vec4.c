@@ -232,6 +232,7 @@ static const tw_int_set_t of_double = {GROUP, start, scale, encode_doubles, deco
 
 FLOAT_LOOPS(float_4, 4)
 FLOAT_LOOPS(float_6, 6)
+FLOAT_LOOPS(float_8, 8)
 FLOAT_LOOPS(float_10, 10)
 FLOAT_LOOPS(float_12, 12)
 FLOAT_LOOPS(float_16, 16)
@@ -253,7 +254,7 @@ extern const tw_kernels_t tw_int8_vec4;
 
 static const tw_kernels_t *const tw_int32_vec4[TW_INT_BITS_F32 + 1] = {
     [4] = &float_4,   [6] = &float_6,   [8] = &tw_int8_vec4, [10] = &float_10,
-    [12] = &float_12, [16] = &float_16, [20] = &float_20};
+    [12] = &float_12, [16] = &float_16, [20] = &float_20,    [TW_INT_GRID8] = &float_8};
 static const tw_kernels_t *const tw_int64_vec4[TW_INT_BITS_F64 + 1] = {
     [4] = &double_4,   [6] = &double_6,   [8] = &double_8,   [10] = &double_10,
     [12] = &double_12, [16] = &double_16, [20] = &double_20, [24] = &double_24,
