@@ -56,7 +56,7 @@ tw_status_t tw_codec_traits(const tw_codec_t *codec, tw_codec_traits_t *traits)
                                   .bytes     = codec->bytes_per_value,
                                   .lossless  = codec->lossless,
                                   .identity  = codec->identity,
-                                  .chooses   = codec->ops == &tw_codec_auto_ops,
+                                  .chooses   = codec->kernels == NULL,
                                   .max_error = codec->bound,
                                   .feedback  = codec->feedback,
                                   .finer     = tw_codec_finer(codec)};
@@ -75,7 +75,7 @@ tw_status_t tw_codec_size(const tw_codec_t *codec, size_t n, size_t *bytes_p)
     if (codec == NULL || bytes_p == NULL) {
         return TW_ERR_INVALID_ARG;
     }
-    if (codec->kernels == NULL) { /* auto */
+    if (codec->kernels == NULL) { /* a wish */
         return TW_ERR_UNSUPPORTED;
     }
     /* No codec takes more than 8 bytes a value and a header a block. */
@@ -194,7 +194,7 @@ static tw_status_t tw_job_check_and_run(const tw_job_t *job, const tw_exec_t *ex
                         (job->verb == TW_ENCODE_FEEDBACK && job->residual == NULL)))) {
         return TW_ERR_INVALID_ARG;
     }
-    if (job->codec->kernels == NULL || /* auto */
+    if (job->codec->kernels == NULL || /* a wish */
         (job->codec->dtype == TW_BYTE && job->verb >= TW_DECODE_ADD)) {
         return TW_ERR_UNSUPPORTED;
     }

@@ -106,8 +106,11 @@ struct tw_codec {
     char                  spec[TW_CODEC_SPEC_MAX];
 };
 
-extern const tw_codec_ops_t *const tw_codecs[];       /* NULL at the end */
-extern const tw_codec_ops_t        tw_codec_auto_ops; /* in no list: it has no kernels */
+extern const tw_codec_ops_t *const tw_codecs[]; /* NULL at the end */
+
+/* In no list, as they have no kernels: what collectives replace by a codec. NULL at the end. */
+extern const tw_codec_ops_t *const tw_codec_wishes[];
+extern const tw_codec_ops_t        tw_codec_auto_ops, tw_codec_abs_ops;
 
 /* For codecs without options: names the option and the accepted form. */
 tw_status_t tw_codec_no_option(tw_codec_t *codec, const char *key, const char *value,

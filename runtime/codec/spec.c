@@ -19,18 +19,22 @@
 #include "runtime/codec/narrow.h"
 #include "runtime/codec/settings.h"
 
-static const tw_codec_ops_t *tw_codec_find(const char *name, size_t length)
+static const tw_codec_ops_t *tw_codec_find_in(const tw_codec_ops_t *const *list, const char *name,
+                                              size_t length)
 {
-    for (size_t i = 0; tw_codecs[i] != NULL; i++) {
-        if (strlen(tw_codecs[i]->name) == length &&
-            strncmp(tw_codecs[i]->name, name, length) == 0) {
-            return tw_codecs[i];
+    for (size_t i = 0; list[i] != NULL; i++) {
+        if (strlen(list[i]->name) == length && strncmp(list[i]->name, name, length) == 0) {
+            return list[i];
         }
     }
-    return length == strlen(tw_codec_auto_ops.name) &&
-                   strncmp(name, tw_codec_auto_ops.name, length) == 0
-               ? &tw_codec_auto_ops
-               : NULL;
+    return NULL;
+}
+
+static const tw_codec_ops_t *tw_codec_find(const char *name, size_t length)
+{
+    const tw_codec_ops_t *found = tw_codec_find_in(tw_codecs, name, length);
+
+    return found != NULL ? found : tw_codec_find_in(tw_codec_wishes, name, length);
 }
 
 /* "fp32, bitpack:K[,round], ...": the accepted forms of all codecs. */
@@ -45,8 +49,10 @@ static void tw_codec_forms(char *text, size_t size)
 
         used += n > 0 ? (size_t)n : 0;
     }
-    if (used < size) {
-        snprintf(text + used, size - used, ", %s", tw_codec_auto_ops.form);
+    for (size_t i = 0; tw_codec_wishes[i] != NULL && used < size; i++) {
+        const int n = snprintf(text + used, size - used, ", %s", tw_codec_wishes[i]->form);
+
+        used += n > 0 ? (size_t)n : 0;
     }
 }
 
@@ -209,7 +215,7 @@ static tw_status_t tw_codec_parse(tw_codec_t *codec, const char *spec, const tw_
         status       = codec->ops->finish(codec, why); /* level tables are computed there */
         assert(status != TW_OK || codec->bound >= 0.0);
     }
-    if (status == TW_OK && codec->ops != &tw_codec_auto_ops) {
+    if (status == TW_OK && codec->ops->kernels[TW_CPU_SCALAR] != NULL) {
         status = tw_kernels_choose(codec);
         tw_why_set(why, "%s", status != TW_OK ? "out of memory" : "");
     }

@@ -89,12 +89,20 @@ static tw_status_t tw_collective_check(tw_collective_call_t *call, tw_form_t for
 tw_status_t tw_collective(tw_collective_call_t *call, tw_form_t form, tw_request_t **request_p)
 {
     tw_status_t status = tw_collective_check(call, form, request_p);
-    tw_how_t    how;
+    tw_how_t    how, exact;
+    bool        done = false;
 
     if (status != TW_OK) {
         return status;
     }
     call->named = tw_collective_named(call);
+    if (tw_abs_asked(call->how)) {
+        status = tw_abs_take(call, form, &exact, &done);
+        if (status != TW_OK || done) {
+            return status;
+        }
+        call->how = &exact;
+    }
     if (call->algorithm == NULL && tw_auto_asked(call->how)) {
         if (form == TW_BLOCKING && tw_collective_known_native(call, &status)) {
             return status;

@@ -16,10 +16,8 @@
 
 bool tw_auto_asked(const tw_how_t *how)
 {
-    double max_error;
-
     return how != NULL && (how->algorithm == TW_ALGORITHM_MPI ||
-                           (how->codec != NULL && tw_codec_auto(how->codec, &max_error)));
+                           (how->codec != NULL && how->codec->kernels == NULL));
 }
 
 /* ---- codecs and facts ------------------------------------------------------------------------ */

@@ -12,6 +12,7 @@
 #include <thinwire/facts.h>
 
 #include "runtime/policy/decisions.h"
+#include "runtime/transport/auto/abs.h"
 #include "runtime/transport/coll/collective.h"
 
 /* A decision, ready for use. */
@@ -81,7 +82,7 @@ typedef struct tw_auto_choice {
  * algorithm. */
 tw_status_t tw_auto_resolve(const tw_collective_call_t *call, tw_auto_choice_t *choice);
 
-/* Is the codec `auto` or the algorithm MPI's own, so that a call must be resolved? */
+/* Is the codec `auto` (or `abs`) or the algorithm MPI's own, so that a call must be resolved? */
 bool tw_auto_asked(const tw_how_t *how);
 
 /* On rank 0, before the facts are shared: raise errors below the codecs' own bounds, and add a

@@ -37,9 +37,8 @@ static bool tw_trust_traits(tw_comm_t *comm, const char *spec, tw_dtype_t dtype,
                             tw_codec_traits_t *traits)
 {
     const tw_codec_t *codec = tw_auto_codec(comm, spec, dtype);
-    double            wish;
 
-    return codec != NULL && !tw_codec_auto(codec, &wish) && tw_codec_traits(codec, traits) == TW_OK;
+    return codec != NULL && tw_codec_traits(codec, traits) == TW_OK && !traits->chooses;
 }
 
 /* One codec as it is; false: there is none such. */
