@@ -15,6 +15,9 @@
  *     auto[:max_error]           in collectives: the fastest codec whose error is at most
  *                                max_error, 0..1 (default 0.02), or MPI's own collective where no
  *                                codec is faster. It encodes nothing itself: TW_ERR_UNSUPPORTED
+ *     abs:E                      in blocking collectives: every value of the result within E of the
+ *                                exact one, in units of the data, in every call (float32, double;
+ *                                sum, average, movements); else lossless. Encodes nothing itself
  *
  * The encoded size depends only on the count, and each block is encoded independently: the bytes of
  * a vector are the concatenated bytes of its pieces, if every piece but the last is a multiple of
@@ -140,7 +143,7 @@ typedef struct tw_codec_traits {
                               (finite, not subnormal values; plus float32 rounding). Infinite: no
                               bound. For auto: the max_error of its spec */
     int         identity;  /* codes are the elements' own bytes: encoding is not needed */
-    int         chooses;   /* auto: encodes nothing itself; collectives choose a codec */
+    int         chooses;   /* auto, abs: encodes nothing itself; collectives choose a codec */
     const char *finer;     /* of elements of dtype, the spec of the next codec with more bytes and a
                           smaller error, to which an error contract goes; "": none, but elements
                           as they are. Lives as long as the codec */

@@ -38,7 +38,7 @@ class Traits(NamedTuple):
     feedback: bool  # training wants error feedback with it
     max_error: float  # part of the block's, or the value's, magnitude; inf: no bound
     identity: bool  # codes are the elements' own bytes
-    chooses: bool  # auto: collectives choose a codec
+    chooses: bool  # auto, abs: collectives choose a codec
 
 
 class Codec:

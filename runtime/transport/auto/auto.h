@@ -53,6 +53,7 @@ struct tw_auto {
     int               answer_count;
     tw_auto_table_t  *tables;
     tw_auto_codec_t  *codecs;
+    tw_abs_state_t    abs;
 };
 
 /* Collective, when a communicator is created: decide on recording or replay, and set

@@ -278,6 +278,7 @@ void tw_auto_close(tw_comm_t *comm, bool save)
         free(autos->codecs);
         autos->codecs = next;
     }
+    tw_abs_close(&autos->abs);
     free(autos->decided.list);
     free(autos->answers);
     free(autos->calibration);
