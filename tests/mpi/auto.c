@@ -14,6 +14,7 @@
 
 #include <thinwire/model.h>
 
+#include "tests/mpi/absolute.h"
 #include "tests/mpi/job.h"
 
 #define SHORT 10
@@ -596,6 +597,9 @@ static const t_case_t cases[] = {
     {"decisions are replayed", decisions_are_replayed, 1},
     {"bad decisions are refused", bad_decisions_are_refused, 1},
     {"calibrations are read", calibrations_are_read, 1},
+    {"an absolute bound is kept", t_absolute_bound_is_kept, 1},
+    {"sums under an absolute bound are exact", t_absolute_sums_are_exact, 1},
+    {"limits of an absolute bound", t_absolute_limits, 1},
 };
 
 T_MAIN(cases)

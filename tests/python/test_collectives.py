@@ -301,6 +301,11 @@ class Collectives(unittest.TestCase):
         with self.comm.allreduce_init(numbers(5000), "bf16", algorithm="two_pass") as plan:
             self.assertEqual((plan.algorithm, plan.codec), ("two_pass", "bf16"))
 
+    def test_absolute_bound(self):
+        for scale in (1.0, 1.0, 1e5, 1.0):
+            x = numbers(5000).astype("float64") * scale
+            self.assertLessEqual(abs(self.comm.allreduce(x, "abs:1e-4") - self.comm.allreduce(x, None)).max(), 1.001e-4)
+
     def test_auto(self):
         with self.comm.allreduce_init(numbers(5000), "auto:0.01") as plan:
             self.sums(plan(), self.of_all(5000, "float32"), "bf16", "sum", "float32")
