@@ -6,11 +6,10 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "interpose/mpi/device.h"
 #include "interpose/mpi/form.h"
 #include "interpose/next.h"
 #include "interpose/mpi/transfer.h"
-#include "interpose/mpi/transfer_device.h"
+#include "interpose/mpi/transfer_side.h"
 #include "interpose/mpi/verify.h"
 #include "runtime/base/clock.h"
 
@@ -40,15 +39,6 @@ tw_transfer_t *tw_transfer_make(tw_call_t *call, const tw_manner_t *manner, int 
     return x;
 }
 
-static void tw_side_leave(tw_side_t *side)
-{
-    if (side->made != NULL) {
-        tw_side_device_leave(side);
-    } else {
-        tw_buffer_put(side->codes);
-    }
-}
-
 void tw_transfer_free(tw_transfer_t *x)
 {
     tw_side_leave(&x->send);
@@ -65,25 +55,6 @@ void tw_transfer_free(tw_transfer_t *x)
     free(x);
 }
 
-void tw_side_set(tw_side_t *side, const tw_type_t *type, const void *buffer)
-{
-    side->type   = *type;
-    side->buffer = (void *)(uintptr_t)buffer;
-}
-
-void tw_side_add(tw_side_t *side, const tw_choice_t *choice, size_t items, MPI_Aint first)
-{
-    tw_block_t *block = &side->block[side->count++];
-
-    block->choice = choice;
-    block->items  = items;
-    block->first  = first;
-    block->bytes  = choice != NULL ? tw_choice_bytes(choice, items * side->type.values)
-                                   : items * side->type.size;
-    block->at     = side->total;
-    side->total += block->bytes * (size_t)side->terms;
-}
-
 tw_transfer_t *tw_transfer_sum(tw_call_t *call, const tw_manner_t *manner, const void *input,
                                void *output, size_t items, bool receives)
 {
@@ -97,27 +68,6 @@ tw_transfer_t *tw_transfer_sum(tw_call_t *call, const tw_manner_t *manner, const
         tw_side_add(&x->recv, call->choice, items, 0);
     }
     return x;
-}
-
-/* The largest power of two, up to `unit`, that divides every block. */
-static size_t tw_side_unit(const tw_side_t *side, size_t unit)
-{
-    for (int i = 0; i < side->count; i++) {
-        while (side->block[i].bytes % unit != 0) {
-            unit /= 2;
-        }
-    }
-    return unit;
-}
-
-static void tw_side_lay(tw_side_t *side, size_t unit)
-{
-    for (int i = 0; i < side->count * side->terms; i++) {
-        const tw_block_t *block = &side->block[i / side->terms];
-
-        side->lengths[i] = (int)(block->bytes / unit);
-        side->at[i]      = (int)((block->at + (size_t)(i % side->terms) * block->bytes) / unit);
-    }
 }
 
 /* What MPI counts in ints: units of TW_UNIT bytes where all are codes on all ranks, which are
@@ -144,57 +94,6 @@ static bool tw_transfer_lay(tw_transfer_t *x)
     return most / x->unit <= INT_MAX;
 }
 
-/* In host memory, whatever the items are. */
-static void tw_side_host_room(const tw_call_t *call, tw_side_t *side)
-{
-    side->codes = side->count > 0 ? tw_buffer_get(call->comm->handle, side->total) : NULL;
-}
-
-static void tw_side_room(const tw_call_t *call, tw_side_t *side)
-{
-    if (!tw_side_device_room(call, side)) {
-        tw_side_host_room(call, side);
-    }
-}
-
-static void tw_side_encode(tw_call_t *call, const tw_side_t *side)
-{
-    if (side->made != NULL) {
-        tw_side_device_encode(call, side);
-        return;
-    }
-    for (int i = 0; i < side->count; i++) {
-        const tw_block_t *block = &side->block[i];
-        const void       *items = tw_type_at(&side->type, side->buffer, block->first);
-
-        if (block->choice != NULL) {
-            tw_form_encode(call, block->choice, &side->type, items, block->items,
-                           side->codes + block->at);
-        } else if (block->bytes > 0) {
-            tw_form_pack(call, &side->type, items, block->items, side->codes + block->at);
-        }
-    }
-}
-
-void tw_side_decode(tw_call_t *call, const tw_side_t *side)
-{
-    if (side->made != NULL) {
-        tw_side_device_decode(call, side);
-        return;
-    }
-    for (int i = 0; i < side->count; i++) {
-        const tw_block_t *block = &side->block[i];
-        void             *items = tw_type_at(&side->type, side->buffer, block->first);
-
-        if (block->choice != NULL) {
-            tw_form_decode_sum(call, block->choice, &side->type, side->codes + block->at,
-                               block->bytes, side->terms, items, block->items);
-        } else if (block->bytes > 0) {
-            tw_form_unpack(call, &side->type, side->codes + block->at, block->items, items);
-        }
-    }
-}
-
 int tw_transfer_pairs(const tw_transfer_t *x, MPI_Request *request)
 {
     return tw_mpi_alltoallv(x->send.codes, x->send.lengths, x->send.at, x->unit_type, x->recv.codes,
@@ -203,14 +102,6 @@ int tw_transfer_pairs(const tw_transfer_t *x, MPI_Request *request)
 }
 
 /* ---- verification ---------------------------------------------------------------------------- */
-
-static void tw_side_as_it_is(tw_side_t *to, const tw_side_t *side)
-{
-    tw_side_set(to, &side->type, side->buffer);
-    for (int i = 0; i < side->count; i++) {
-        tw_side_add(to, NULL, side->block[i].items, side->block[i].first);
-    }
-}
 
 /* Types of reductions have no holes. */
 static int tw_transfer_exact_sum(const tw_transfer_t *x, void *exact)
@@ -361,18 +252,6 @@ static int tw_transfer_start(tw_transfer_t *x, MPI_Request *request)
     x->pending.finish                       = tw_transfer_finish;
     tw_pending_add(&x->pending, *request);
     return result;
-}
-
-/* Whose memory the items are. Displacements may lead to them from anywhere. */
-static void tw_side_find(const tw_call_t *call, tw_side_t *side)
-{
-    for (int i = 0; i < side->count; i++) {
-        if (side->block[i].items > 0) {
-            side->type.device = tw_device_of(
-                call->comm->handle, tw_type_at(&side->type, side->buffer, side->block[i].first));
-            return;
-        }
-    }
 }
 
 int tw_transfer_run(tw_transfer_t *x, MPI_Request *request)
