@@ -8,6 +8,7 @@
 
 #include "interpose/mpi/taken.h"
 #include "interpose/call.h"
+#include "interpose/mpi/absolute.h"
 #include "interpose/mpi/device.h"
 #include "interpose/next.h"
 #include "interpose/state.h"
@@ -174,11 +175,9 @@ static const tw_choice_t *tw_call_choose(const tw_call_t *call, tw_kind_t kind, 
         *why = TW_WHY_REDUCTION;
         return NULL;
     }
-    if (choice->automatic) { /* the transport decides, which has blocking Allreduce alone */
-        const bool has = call->op == TW_RULE_ALLREDUCE && !call->nonblocking;
-
-        *why = has ? TW_WHY_NOT : TW_WHY_AUTO_BLOCKING;
-        return has ? choice : NULL;
+    if (choice->automatic) {
+        *why = tw_absolute_refusal(call, choice);
+        return *why == TW_WHY_NOT ? choice : NULL;
     }
     if (!tw_encode_always() &&
         (choice->exact || tw_choice_bytes(choice, values) >= values * tw_kind_size(kind))) {
@@ -206,8 +205,12 @@ bool tw_call_decide(tw_call_t *call)
         return false;
     }
     call->choice = tw_call_choose(call, call->type.kind, call->values, &call->why);
-    if (call->choice != NULL) {
+    call->coded  = call->choice;
+    if (call->choice != NULL && call->choice->absolute > 0 && call->op != TW_RULE_ALLREDUCE) {
+        tw_absolute_decide(call);
+    } else if (call->choice != NULL) {
         tw_verify_decide(call);
+        call->coded = call->choice;
     }
     return call->choice != NULL;
 }
@@ -386,6 +389,9 @@ void tw_call_end(tw_call_t *call)
     delta.worst                = call->worst;
     delta.worst_rms            = call->worst_rms;
     delta.steps                = call->stepped;
+    delta.bounded              = call->bounded;
+    delta.repeats              = call->repeated;
+    delta.bits                 = (uint64_t)call->bits;
     delta.dropped              = call->dropped;
     if (call->verified && call->exact_ns > 0) {
         delta.exact_ns    = call->exact_ns;

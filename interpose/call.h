@@ -36,21 +36,25 @@ typedef struct tw_call {
     uint64_t           bytes; /* of that vector, of whatever type; the largest piece of alltoallv */
     tw_why_t           why;   /* TW_WHY_NOT: compressed                                         */
     const tw_choice_t *choice; /* NULL: not compressed                                           */
-    tw_entry_level_t  *level;  /* error contract or verification; NULL without                   */
-    bool               verify; /* this call is verified                                          */
-    uint64_t           start_ns;
-    uint64_t           uncompressed, sent; /* see records.h                                      */
-    uint64_t           encode_ns, decode_ns;
-    uint64_t           exact_ns, extra_ns; /* the exact collective of a verified call; all that the
+    const tw_choice_t
+        *coded; /* what travels: choice, or of an absolute bound its grid, NULL: none */
+    tw_entry_level_t *level;  /* error contract or verification; NULL without                   */
+    bool              verify; /* this call is verified                                          */
+    uint64_t          start_ns;
+    uint64_t          uncompressed, sent; /* see records.h                                      */
+    uint64_t          encode_ns, decode_ns;
+    uint64_t          exact_ns, extra_ns; /* the exact collective of a verified call; all that the
                                                 program did not ask for, that included */
-    bool               verified;
-    double             worst, worst_rms; /* of a verified call                                 */
-    bool               stepped;
-    bool               on_device; /* a buffer is device memory, of whatever kind              */
-    bool               kept;      /* bcast: this is the root, and it kept its exact values      */
-    uint64_t           dropped;   /* vectors whose residuals went */
-    size_t             own; /* allgatherv: values of this rank's block                        */
-    bool               could_known;
+    bool              verified;
+    double            worst, worst_rms; /* of a verified call                                 */
+    bool              stepped;
+    bool              bounded, repeated; /* by an absolute bound; what did not fit went again   */
+    int               bits;              /* of its grid; 0: none                                */
+    bool              on_device; /* a buffer is device memory, of whatever kind              */
+    bool              kept;      /* bcast: this is the root, and it kept its exact values      */
+    uint64_t          dropped;   /* vectors whose residuals went */
+    size_t            own; /* allgatherv: values of this rank's block                        */
+    bool              could_known;
     /* Filled by handlers whose sizes differ between ranks, while watching; see records.h. */
     uint64_t could[TW_CANDIDATES_MAX];
     int      rung; /* alltoallv: the next step of the contract, see rungs.h */

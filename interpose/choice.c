@@ -9,6 +9,7 @@
 #include "interpose/choice.h"
 #include "interpose/report/records.h"
 #include "interpose/state.h"
+#include "runtime/codec/abs.h"
 
 static tw_choice_t *tw_choices;
 
@@ -37,6 +38,7 @@ static tw_choice_t *tw_choice_make(const char *spec, tw_kind_t kind)
     if (made->codec != NULL && tw_codec_traits(made->codec, &traits) == TW_OK) {
         made->exact     = traits.lossless && !made->narrow;
         made->automatic = traits.chooses != 0;
+        tw_codec_abs(made->codec, &made->absolute);
     }
     return made;
 }

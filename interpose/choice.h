@@ -18,8 +18,9 @@ typedef struct tw_choice {
     tw_codec_t       *codec;  /* NULL: it has no form for this kind                              */
     tw_dtype_t        dtype;  /* of the values that are encoded                                  */
     bool              narrow; /* doubles that travel as floats (--double)                        */
-    bool automatic;           /* auto: the transport decides                                     */
-    bool exact;               /* lossless: fp32                                                  */
+    bool   automatic;         /* auto, abs: the transport decides                                */
+    double absolute;          /* abs: its bound; else 0                                          */
+    bool   exact;             /* lossless: fp32                                                  */
 } tw_choice_t;
 
 /** The choice for a spec and kind, made at first use. */

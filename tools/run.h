@@ -12,10 +12,11 @@
 #define RUN_CHANGES_MAX 20
 
 typedef struct run {
-    const char *codec, *threshold, *rule, *rules_file, *max_error, *report, *json, *record, *mpi,
-        *bcast_root;
+    const char *codec, *threshold, *rule, *rules_file, *max_error, *max_abs_error, *report, *json,
+        *record, *mpi, *bcast_root;
     const char *types;
     int         narrow, verify, feedback, pcontrol, quiet, threads, print;
+    char        absolute[64];             /* the codec that max_abs_error names */
     char       *rules;                    /* of all --rule, separated by ;     */
     const char *changed[RUN_CHANGES_MAX]; /* variables that are set by options */
     size_t      changes;

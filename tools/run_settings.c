@@ -40,6 +40,17 @@ int run_check_values(run_t *run)
                  run->max_error);
         return -1;
     }
+    if (run->max_abs_error != NULL) {
+        if (run->codec != NULL || run->max_error != NULL) {
+            snprintf(run->why, sizeof(run->why),
+                     "--max-abs-error %.40s names the codec abs:E, which keeps the bound by "
+                     "itself; accepted: without --codec and --max-error",
+                     run->max_abs_error);
+            return -1;
+        }
+        snprintf(run->absolute, sizeof(run->absolute), "abs:%.40s", run->max_abs_error);
+        run->codec = run->absolute;
+    }
     if (run->bcast_root != NULL && strcmp(run->bcast_root, "same") != 0 &&
         strcmp(run->bcast_root, "exact") != 0) {
         snprintf(run->why, sizeof(run->why), "--bcast-root %.40s: accepted: same, exact",
@@ -162,7 +173,10 @@ static int check_codec(run_t *run, tw_context_t *ctx)
         }
         if (t == 0 || status == TW_ERR_SPEC) {
             snprintf(run->why, sizeof(run->why), "%s: %s",
-                     run->codec != NULL ? "--codec" : "THINWIRE_CODEC", why);
+                     run->max_abs_error != NULL ? "--max-abs-error"
+                     : run->codec != NULL       ? "--codec"
+                                                : "THINWIRE_CODEC",
+                     why);
         }
     }
     return spec[0] == '\0' ? 0 : -1;

@@ -92,10 +92,10 @@ static tw_transfer_t *tw_allgather_make(tw_call_t *call, const void *sendbuf, in
     }
     x = tw_transfer_make(call, &tw_allgather_manner, 1, blocks->counts.ranks);
     tw_side_set(&x->send, &send, mine);
-    tw_side_add(&x->send, call->choice, items, 0);
+    tw_side_add(&x->send, call->coded, items, 0);
     tw_side_set(&x->recv, &call->type, recvbuf);
     for (int r = 0; r < blocks->counts.ranks; r++) {
-        tw_side_add(&x->recv, call->choice, tw_counts_at(&blocks->counts, r),
+        tw_side_add(&x->recv, call->coded, tw_counts_at(&blocks->counts, r),
                     tw_block_first(blocks, r));
     }
     call->sent = (uint64_t)(blocks->counts.ranks - 1) * x->send.total;

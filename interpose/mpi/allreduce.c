@@ -16,13 +16,15 @@
 #include "interpose/mpi/vectors.h"
 #include "interpose/mpi/verify.h"
 #include "runtime/base/clock.h"
+#include "runtime/transport/auto/auto.h"
 #include "runtime/transport/link/mpi_type.h"
 
 /* ---- blocking -------------------------------------------------------------------------------- */
 
 static bool tw_call_feedback(const tw_call_t *call)
 {
-    return tw_state.config.error_feedback != 0 && tw_reduction_row((int)call->reduction)->feedback;
+    return tw_state.config.error_feedback != 0 && !(call->choice->absolute > 0) &&
+           tw_reduction_row((int)call->reduction)->feedback;
 }
 
 /* The transport's reduction of uncompressed vectors; counters go to the call. Whatever runs on the
@@ -30,11 +32,14 @@ static bool tw_call_feedback(const tw_call_t *call)
 static tw_status_t tw_allreduce_transport(tw_call_t *call, tw_comm_t *comm, const void *from,
                                           void *to)
 {
-    tw_how_t    how = {.codec = call->choice->codec, .exec = &tw_state.exec};
-    tw_stats_t  before, after;
-    tw_status_t status;
+    tw_how_t              how = {.codec = call->choice->codec, .exec = &tw_state.exec};
+    const tw_abs_state_t *abs = &comm->autos->abs;
+    uint64_t              repeats;
+    tw_stats_t            before, after;
+    tw_status_t           status;
 
     pthread_mutex_lock(&call->comm->lock);
+    repeats = abs->repeats;
     if (tw_call_feedback(call)) {
         how.feedback = tw_comms_feedback(call->comm, call->type.name, call->choice->dtype,
                                          call->values, &call->dropped);
@@ -44,6 +49,9 @@ static tw_status_t tw_allreduce_transport(tw_call_t *call, tw_comm_t *comm, cons
     status = tw_allreduce(comm, from, to, call->values, call->reduction, &how);
     tw_device_leave(call->comm->device);
     tw_comm_stats(comm, &after);
+    call->bounded  = call->choice->absolute > 0;
+    call->repeated = abs->repeats > repeats;
+    call->bits     = call->bounded ? abs->bits : 0;
     pthread_mutex_unlock(&call->comm->lock);
     call->sent += after.bytes_sent - before.bytes_sent;
     call->encode_ns += after.encode_ns - before.encode_ns;

@@ -75,7 +75,7 @@ static const tw_choice_t *tw_bcast_contract(tw_call_t *call, const void *buffer,
 /* The root, when its codes are sent: what the others have now, it takes, too. Does it? */
 static bool tw_bcast_takes(tw_call_t *call, const tw_type_t *type, const void *buffer, size_t items)
 {
-    if (call->choice->exact) {
+    if (call->choice->exact || call->coded == NULL) {
         return false; /* they have its own values */
     }
     call->kept =
@@ -156,9 +156,8 @@ static int tw_ibcast_codes(tw_call_t *call, void *buffer, int count, int root, M
     x->root = root;
     tw_side_set(&x->send, &call->type, buffer);
     tw_side_set(&x->recv, &call->type, buffer);
-    tw_side_add(call->comm->rank == root ? &x->send : &x->recv, call->choice, (size_t)count, 0);
-    call->sent =
-        tw_call_moved(call->op, call->comm->size, tw_choice_bytes(call->choice, call->values));
+    tw_side_add(call->comm->rank == root ? &x->send : &x->recv, call->coded, (size_t)count, 0);
+    call->sent = tw_call_moved(call->op, call->comm->size, x->send.total + x->recv.total);
     return tw_transfer_run(x, request);
 }
 
@@ -180,7 +179,7 @@ int tw_on_bcast(const void *site, void *buffer, int count, MPI_Datatype datatype
     if (tw_call_decide(&call)) {
         const bool looks = call.level != NULL && (tw_state.config.max_error > 0.0 || call.verify);
 
-        if (request != NULL || (call.on_device && !looks)) {
+        if (request != NULL || call.bounded || (call.on_device && !looks)) {
             return tw_ibcast_codes(&call, buffer, count, root, request);
         }
         if (call.on_device) {

@@ -17,6 +17,7 @@
 #include <thinwire/feedback.h>
 
 #include "interpose/mpi/late.h"
+#include "runtime/policy/abs.h"
 #include "runtime/policy/rules.h"
 
 /* Error feedback of repeated Allreduce calls: by type and count, never by buffer address. The list
@@ -30,7 +31,7 @@ typedef struct tw_entry_feedback {
 } tw_entry_feedback_t;
 
 /* The error contract's state for one kind of call: how many calls there were, and the codec that a
- * broken contract has moved to. Equal on all ranks. */
+ * broken contract has moved to; or what an absolute bound has seen. Equal on all ranks. */
 typedef struct tw_entry_level {
     struct tw_entry_level *next;
     tw_rule_op_t           op;
@@ -39,6 +40,7 @@ typedef struct tw_entry_level {
     uint64_t               count; /* values; 0 where counts may differ between ranks */
     uint64_t               calls;
     char                   spec[TW_RULE_SPEC_MAX]; /* in use; "" is off */
+    tw_abs_level_t         absolute;
 } tw_entry_level_t;
 
 typedef struct tw_entry {

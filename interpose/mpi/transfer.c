@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "interpose/mpi/absolute.h"
 #include "interpose/mpi/form.h"
 #include "interpose/next.h"
 #include "interpose/mpi/transfer.h"
@@ -39,13 +40,18 @@ tw_transfer_t *tw_transfer_make(tw_call_t *call, const tw_manner_t *manner, int 
     return x;
 }
 
+static void tw_transfer_free_unit(tw_transfer_t *x)
+{
+    if (x->unit > 1 && x->unit < TW_UNIT) {
+        tw_next.Type_free(&x->unit_type);
+    }
+}
+
 void tw_transfer_free(tw_transfer_t *x)
 {
     tw_side_leave(&x->send);
     tw_side_leave(&x->recv);
-    if (x->unit > 1 && x->unit < TW_UNIT) {
-        tw_next.Type_free(&x->unit_type);
-    }
+    tw_transfer_free_unit(x);
     if (x->held != MPI_DATATYPE_NULL) {
         tw_next.Type_free(&x->held);
     }
@@ -188,6 +194,32 @@ static void tw_transfer_take(tw_transfer_t *x)
     }
 }
 
+/* Under an absolute bound: does what all ranks have keep it? Else it travels as it is. Nothing of
+ * the program's has been written yet. */
+static int tw_transfer_bound(tw_transfer_t *x)
+{
+    const tw_side_t *seen   = x->recv.count > 0 ? &x->recv : &x->send;
+    const size_t     coded  = x->send.total + x->recv.total;
+    int              result = MPI_SUCCESS;
+
+    if (!tw_absolute_fits(x->call, seen)) {
+        tw_transfer_free_unit(x);
+        tw_side_again(x->call, &x->send);
+        tw_side_again(x->call, &x->recv);
+        if (!tw_transfer_lay(x)) {
+            tw_give_up(x->call->comm->handle, "values beyond an absolute bound cannot be counted");
+        }
+        tw_side_encode(x->call, &x->send);
+        result = x->manner->move(x, NULL);
+        x->call->sent += (uint64_t)((double)x->call->sent *
+                                    ((double)(x->send.total + x->recv.total) / (double)coded));
+        if (result == MPI_SUCCESS) {
+            tw_absolute_fits(x->call, seen);
+        }
+    }
+    return result;
+}
+
 static int tw_transfer_carry_out(tw_transfer_t *x)
 {
     char *exact  = NULL;
@@ -202,6 +234,9 @@ static int tw_transfer_carry_out(tw_transfer_t *x)
     tw_side_encode(x->call, &x->send);
     if (result == MPI_SUCCESS) {
         result = x->manner->move(x, NULL);
+    }
+    if (result == MPI_SUCCESS && x->call->bounded) {
+        result = tw_transfer_bound(x);
     }
     if (result == MPI_SUCCESS) {
         tw_transfer_take(x);

@@ -54,7 +54,7 @@ void tw_side_host_room(const tw_call_t *call, tw_side_t *side)
 
 void tw_side_room(const tw_call_t *call, tw_side_t *side)
 {
-    if (!tw_side_device_room(call, side)) {
+    if (call->bounded || !tw_side_device_room(call, side)) {
         tw_side_host_room(call, side);
     }
 }
@@ -112,6 +112,20 @@ void tw_side_as_it_is(tw_side_t *to, const tw_side_t *side)
     for (int i = 0; i < side->count; i++) {
         tw_side_add(to, NULL, side->block[i].items, side->block[i].first);
     }
+}
+
+void tw_side_again(const tw_call_t *call, tw_side_t *side)
+{
+    const int count = side->count;
+
+    tw_side_leave(side);
+    side->codes = NULL;
+    side->count = 0;
+    side->total = 0;
+    for (int i = 0; i < count; i++) {
+        tw_side_add(side, NULL, side->block[i].items, side->block[i].first);
+    }
+    tw_side_host_room(call, side);
 }
 
 void tw_side_find(const tw_call_t *call, tw_side_t *side)

@@ -20,8 +20,8 @@ static bool tw_vectors_on_device(const tw_call_t *call, const tw_vectors_t *v)
     tw_device_t       *device = v->result_device;
 
     if (device == NULL || device != v->input_device || !device->kernels || choice->narrow ||
-        !(choice->automatic || tw_codec_has_device(choice->codec)) || entry->in_host ||
-        (entry->device != NULL && entry->device != device)) {
+        !((choice->automatic && !(choice->absolute > 0)) || tw_codec_has_device(choice->codec)) ||
+        entry->in_host || (entry->device != NULL && entry->device != device)) {
         return false;
     }
     pthread_mutex_lock(&entry->lock); /* another thread may advance what is under way */

@@ -47,6 +47,9 @@ void tw_record_merge(tw_record_t *a, const tw_record_t *b)
         a->census[i] += b->census[i];
     }
     a->steps += b->steps;
+    a->bounded += b->bounded;
+    a->repeats += b->repeats;
+    a->bits = a->bits > b->bits ? a->bits : b->bits;
     a->kept += b->kept;
     a->dropped += b->dropped;
 }

@@ -42,7 +42,7 @@
     X(COLLECTIVE, "a collective that is only counted")                                             \
     X(MESSAGE, "messages from rank to rank, which thinwire only counts")                           \
     X(ONE_SIDED, "one-sided transfers, which thinwire only counts")                                \
-    X(CONTRACT, "the error contract allows no codec, or cannot be verified here")                  \
+    X(CONTRACT, "the error contract allows no codec, or cannot be kept here")                      \
     X(FORM, "persistent or large-count form")                                                      \
     X(DEVICE, "device memory that this build or driver leaves to MPI")                             \
     X(ARGUMENTS, "arguments that MPI would refuse")
@@ -219,7 +219,10 @@ typedef struct tw_record {
     uint64_t dropped; /* vectors whose residuals error feedback gave up for others           */
     uint64_t looked;  /* messages whose values were looked at, a sample ...                   */
     uint64_t census[TW_CENSUS]; /* ... and those of them that hold such                       */
-    uint64_t steps; /* calls after which the error contract moved to another codec         */
+    uint64_t steps;   /* calls after which the error contract moved to another codec         */
+    uint64_t bounded; /* calls under an absolute bound, ...                                     */
+    uint64_t repeats; /* ... those of them that went again without loss, ...                     */
+    uint64_t bits;    /* ... and the most bits of a value in them                               */
 } tw_record_t;
 
 /* Add b's counters to a's; of the errors the larger ones. Keys are left alone. */

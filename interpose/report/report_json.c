@@ -207,6 +207,11 @@ static void tw_json_numbers(tw_json_t *json, const tw_report_about_t *about,
         tw_json_close(json, '}');
     }
     tw_json_count(json, "steps", record->steps);
+    if (record->bounded > 0) {
+        tw_json_count(json, "bounded", record->bounded);
+        tw_json_count(json, "repeats", record->repeats);
+        tw_json_count(json, "bits", record->bits);
+    }
     tw_json_count(json, "root_exact", record->kept);
     tw_json_count(json, "feedback_dropped", record->dropped);
     tw_json_reasons(json, record);

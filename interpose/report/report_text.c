@@ -70,6 +70,20 @@ static void tw_text_contract(tw_text_report_t *report)
     }
 }
 
+/* An absolute bound, which holds whatever was verified. */
+static void tw_text_bounded(tw_text_report_t *report)
+{
+    const tw_record_t *sum = &report->sum;
+
+    if (sum->bounded > 0) {
+        tw_page_line(&report->tail,
+                     "note: absolute error bound: kept in every call of %llu; at most %llu bits a "
+                     "value, %llu repeated without loss",
+                     (unsigned long long)sum->bounded, (unsigned long long)sum->bits,
+                     (unsigned long long)sum->repeats);
+    }
+}
+
 /* Residuals that were given up. A record holds the counts of all ranks. */
 static void tw_text_feedback(tw_text_report_t *report)
 {
@@ -113,6 +127,7 @@ static void tw_text_tail(tw_text_report_t *report)
     tw_text_reasons(report);
     tw_text_candidates(report);
     tw_text_contract(report);
+    tw_text_bounded(report);
     tw_text_feedback(report);
     if (report->sum.kept > 0) {
         tw_page_line(&report->tail,

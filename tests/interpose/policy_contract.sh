@@ -5,7 +5,7 @@
 # what is verified is measured, and nothing else changes.
 # shellcheck source=tests/interpose/policy.bash disable=SC2154
 . "$top_srcdir/tests/interpose/policy.bash"
-plan 21
+plan 22
 
 ladder=(onebit int4 tree8 int:12 bf16 int:16 bitpack:3 exact exact)
 
@@ -163,3 +163,18 @@ time_saved() { # what verified calls say of time is the only thing that can be s
         value verdict | grep -q 'verified calls took .* time'
 }
 check "verified calls say what time was saved" time_saved
+
+# ---- an absolute bound --------------------------------------------------------------------------
+
+within_all() { # BOUND: no error is larger, and no ranks differ
+    results_of | awk -v bound="$1" '/DIFFER/ || /nan/ || ($5 == "rms" && !($8 <= bound)) { bad = 1; print } END { exit bad }'
+}
+absolute() { # the first call learns; Inf, and what is far larger, travels again; what cannot repeat is exact
+    on 3 --max-abs-error 1e-3 --double --threshold 1k -- allreduce,x4 bcast,root=1,x4 allgather,x4 allgatherv,uneven,x4 \
+        bcast,data=inf bcast,double,x3 bcast,double,data=huge bcast,double,x3 allreduce,double,x3 iallreduce reduce &&
+        within_all 1e-3 && is totals.bounded 81 && is totals.repeats 6 && is totals.bits 16 &&
+        is totals.reasons.contract.calls 6 && says 1 'absolute error bound: kept in every call of' &&
+        [ "$(sum wire_bytes codec=abs:1e-3 operation=allgather)" -lt \
+            "$(($(sum bytes codec=abs:1e-3 operation=allgather) * 7 / 10))" ]
+}
+check "an absolute bound is kept in every call" absolute

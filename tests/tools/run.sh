@@ -34,7 +34,7 @@ run() { alone "$tree/bin/thinwire" run "$@"; }
 says() { grep -q -x -F -e "$1" "$scratch/out" || { echo "no line: $1"; return 1; }; }
 chosen() { says "export LD_PRELOAD='$preload-$1.so'"; }
 
-plan 73
+plan 75
 
 only_the_library() {
     env | grep -v '^_' | sort >"$scratch/before"
@@ -193,6 +193,8 @@ check "max-error 0" refused 2 '--max-error 0: accepted: .*a number above 0' --co
 check "max-error in percent" refused 2 '--max-error 2%: accepted' --codec tree8 --max-error 2% "${touch[@]}"
 check "max-error inf" refused 2 '--max-error inf: accepted' --codec tree8 --max-error inf "${touch[@]}"
 check "max-error 1e999" refused 2 '--max-error 1e999: accepted' --codec tree8 --max-error 1e999 "${touch[@]}"
+check "an absolute bound of 0" refused 2 "--max-abs-error: codec abs: E '0' is not accepted" --max-abs-error 0 "${touch[@]}"
+check "an absolute bound beside a codec" refused 2 '--max-abs-error 1 names the codec abs:E' --max-abs-error 1 --codec tree8 "${touch[@]}"
 check "verify -1" refused 2 "--verify '-1': accepted: a whole number, 0 to " --verify -1 "${touch[@]}"
 check "threads 0" refused 2 "--threads '0': accepted: a whole number, 1 to 1024" --threads 0 "${touch[@]}"
 check "unknown MPI" refused 2 '--mpi lam: accepted: openmpi, mpich' --mpi lam "${touch[@]}"
