@@ -28,8 +28,8 @@
 #include "runtime/base/log.h"
 #include "runtime/sockets/mpi.h"
 
-#define TW_EAGER        ((size_t)64 << 10) /* bytes */
-#define TW_STAGE        4096               /* bytes read at a time that hold frames */
+#define TW_EAGER        ((size_t)256 << 10) /* bytes: a fragment of float32 (THINWIRE_CHUNK) */
+#define TW_STAGE        4096                /* bytes read at a time that hold frames */
 #define TW_COOKIE_BYTES 16
 
 typedef enum tw_frame_kind {
