@@ -63,6 +63,17 @@ int tw_comm_node(const tw_comm_t *comm, int rank);
  * that error, and every call on the communicator returns TW_ERR_DEAD at once. */
 tw_status_t tw_comm_status(const tw_comm_t *comm);
 
+/** Give up a call in which nothing has moved for so long, as THINWIRE_TIMEOUT does for all
+ * communicators. Local; to be called on all ranks before the first collective call.
+ * @param [in] seconds  0 or less: wait for ever. Ranks may pass different limits.
+ * @return TW_OK, TW_ERR_INVALID_ARG. */
+tw_status_t tw_comm_set_timeout(tw_comm_t *comm, double seconds);
+
+/** Make the communicator dead, without communication: calls that wait on it return TW_ERR_DEAD soon,
+ * all others at once. Other ranks learn of it by their time limits. From any thread.
+ * @return TW_OK, TW_ERR_INVALID_ARG. */
+tw_status_t tw_comm_abort(tw_comm_t *comm);
+
 /** Advance all outstanding operations of the communicator; does not block. A program that computes
  * during an exchange calls it regularly, from one thread (unless THINWIRE_PROGRESS=thread advances
  * them).

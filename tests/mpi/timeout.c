@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -424,6 +425,39 @@ static void ranks_that_come_one_after_the_other(void)
     t_comm_done(comm, ctx);
 }
 
+/* A limit of this communicator alone, and a call that another thread ends. */
+static void *end_it(void *comm)
+{
+    away(LIMIT / 5);
+    T_OK(tw_comm_abort(comm));
+    return NULL;
+}
+
+static void limits_of_one_communicator(void)
+{
+    tw_context_t *ctx;
+    tw_comm_t    *comm[2] = {t_comm_logged(NULL, &log_of_case, &ctx), NULL};
+    pthread_t     thread;
+    float         x[5] = {0};
+
+    T_OK(tw_comm_create(ctx, MPI_COMM_WORLD, &comm[1]));
+    T_STATUS(tw_comm_set_timeout(comm[0], strtod("nan", NULL)), TW_ERR_INVALID_ARG);
+    T_OK(tw_comm_set_timeout(comm[0], LIMIT));
+    if (t_rank > 0) {
+        T_STATUS(tw_allreduce(comm[0], TW_IN_PLACE, x, 5, TW_SUM, NULL), TW_ERR_TIMEOUT);
+        T_CHECK(pthread_create(&thread, NULL, end_it, comm[1]) == 0, "no thread");
+        T_STATUS(tw_allreduce(comm[1], TW_IN_PLACE, x, 5, TW_SUM, NULL), TW_ERR_DEAD);
+        pthread_join(thread, NULL);
+    } else {
+        T_OK(tw_comm_abort(comm[0]));
+        T_OK(tw_comm_abort(comm[1]));
+    }
+    T_STATUS(tw_allreduce(comm[1], TW_IN_PLACE, x, 5, TW_SUM, NULL), TW_ERR_DEAD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    T_OK(tw_comm_destroy(comm[1]));
+    t_comm_done(comm[0], ctx);
+}
+
 static const t_case_t cases[] = {
     {"a rank that is late", a_rank_that_is_late, 1},
     {"all were away", all_were_away, 1},
@@ -436,6 +470,7 @@ static const t_case_t cases[] = {
     {"requests that are never answered", requests_that_are_never_answered, 2},
     {"agreement that is not answered", agreement_that_is_not_answered, 2},
     {"a rank that comes too late", a_rank_that_comes_too_late, 2},
+    {"limits of one communicator", limits_of_one_communicator, 2},
 };
 
 T_MAIN(cases)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/comm.c - communicators: death, rank and size.
+ * transport/comm/comm.c - communicators: death, time limit, rank and size.
  */
 #include "config.h"
 
@@ -62,4 +62,26 @@ tw_status_t tw_comm_status(const tw_comm_t *comm)
     status = comm->status;
     tw_comm_leave(comm);
     return status;
+}
+
+tw_status_t tw_comm_set_timeout(tw_comm_t *comm, double seconds)
+{
+    if (comm == NULL || !(seconds >= 0.0 || seconds < 0.0)) {
+        return TW_ERR_INVALID_ARG;
+    }
+    tw_comm_enter(comm);
+    comm->config.timeout = seconds > 0.0 ? seconds : 0.0;
+    comm->patient        = false; /* on all ranks: MPI's own blocking calls know no limit */
+    tw_comm_leave(comm);
+    return TW_OK;
+}
+
+/* Without the lock, which a call that waits may hold. */
+tw_status_t tw_comm_abort(tw_comm_t *comm)
+{
+    if (comm == NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    __atomic_store_n(&comm->status, TW_ERR_DEAD, __ATOMIC_RELAXED);
+    return TW_OK;
 }
