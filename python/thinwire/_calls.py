@@ -258,6 +258,15 @@ def scatter(comm: Any, x: Any, codec: Any, root: int, out: Any) -> Call:
     return (comm._pointer, send, lib.IN_PLACE if place == lib.IN_PLACE else recv, own, root, how), (anchor, kept, x), back(into)
 
 
+def message(comm: Any, x: Any, rank: int, tag: int, write: bool) -> Call:
+    seen, _, tail, _ = moved(x, None, None)
+    (address, count, number, _, device, anchor), _ = _source(seen, tail, write)
+    if device is not None:
+        raise InvalidArgumentError("x is in memory of CUDA device %d; accepted: host memory" % device.device)
+    size = count * (1 if tail else ITEM[number])
+    return (comm._pointer, address, size, integer(rank, "rank"), integer(tag, "tag")), (anchor, x), x
+
+
 # ---- reductions ----------------------------------------------------------------------------------
 
 

@@ -10,7 +10,8 @@ from thinwire._library import lib
 from thinwire.codec import Codec
 from thinwire.errors import BusyError, Error, InvalidArgumentError
 from thinwire.feedback import Feedback
-from thinwire.requests import Plan, Request
+from thinwire.messages import ANY_RANK, Message
+from thinwire.requests import Plan, Request, seconds
 
 CodecLike = Union[str, Codec, None]
 
@@ -113,6 +114,11 @@ class Comm:
     def __repr__(self) -> str:
         return "thinwire.Comm(rank %d of %d%s)" % (self.rank, self.size, ", freed" if self._pointer is None else "")
 
+    @property
+    def running(self) -> int:
+        """How many operations and messages are under way."""
+        return len(self._running)
+
     # ---- other than collectives ------------------------------------------------------------------
 
     def feedback(self, name: str, count: int, dtype: Any = "float32") -> Feedback:
@@ -141,6 +147,15 @@ class Comm:
         """Have a thread of the library advance what is under way, also while no Python runs, as with
         THINWIRE_PROGRESS=thread. UnsupportedError: MPI was not initialised with MPI_THREAD_MULTIPLE."""
         self._must(lib.tw_comm_start_progress(self._pointer), "start_progress")
+
+    def set_timeout(self, limit: float) -> None:
+        """Raise TimeLimitError where nothing has moved in a call for so many seconds; 0: wait for ever. To be called on
+        all ranks before the first collective."""
+        self._must(lib.tw_comm_set_timeout(self._pointer, seconds(limit, "limit")), "set_timeout")
+
+    def abort(self) -> None:
+        """Make it dead: calls that wait on it raise DeadError soon, all others at once. From any thread."""
+        self._must(lib.tw_comm_abort(self._pointer), "abort")
 
     def free(self) -> None:
         """Release it, with its plans and feedbacks; BusyError while anything is under way. Collective. Those that
@@ -460,6 +475,25 @@ class Comm:
         """A plan of reduce_scatter()."""
         call = _calls.reduce_scatter(self, x, counts, codec, op, out, algorithm, feedback)
         return self._plan("reduce_scatter_block" if counts is None else "reduce_scatter", call)
+
+    # ---- messages between two ranks -----------------------------------------------------------------
+
+    def isend(self, x: Any, rank: int, *, tag: int = 0) -> Message:
+        """Start sending x, of any dtype, to a rank, which calls irecv() for as many bytes. Not collective; tag: 0 to
+        16383."""
+        return self._message("send", _calls.message(self, x, rank, tag, False))
+
+    def irecv(self, x: Any, rank: int = ANY_RANK, *, tag: int = 0) -> Message:
+        """Start receiving into x; ANY_RANK: from whoever sends first, up to 1 GiB."""
+        return self._message("recv", _calls.message(self, x, rank, tag, True))
+
+    def _message(self, name: str, call: Any) -> Message:
+        arguments, anchors, _ = call
+        pointer = ctypes.c_void_p()
+        status = getattr(lib, "tw_message_" + name)(*arguments, ctypes.addressof(pointer))
+        if status:
+            raise self._lost(status, name, anchors)
+        return Message(self, name, pointer, anchors)
 
     # ---- the three forms -------------------------------------------------------------------------
 
