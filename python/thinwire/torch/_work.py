@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""thinwire/torch/_work.py - what collectives and messages of the backend return, and the thread that runs a group's
+collectives in the order of the calls.
+"""
+import datetime
+import queue
+import threading
+import time
+from typing import Any, Callable, List, Optional, Sequence
+
+import torch
+from torch._C._distributed_c10d import Work as _TorchWork
+
+from thinwire.errors import TimeLimitError
+
+_LOOK = 0.1  # seconds between two looks whether the group was aborted
+_NAP_FIRST, _NAP_MOST = 2e-5, 1e-3  # seconds, of one who waits for a message
+
+
+def seconds(limit: Any, otherwise: float) -> float:
+    """Of a timedelta, where 0 and less mean: as otherwise."""
+    found = limit.total_seconds() if isinstance(limit, datetime.timedelta) else 0.0
+    return found if found > 0 else otherwise
+
+
+def failure(error: BaseException) -> RuntimeError:
+    """As torch.distributed raises it."""
+    if isinstance(error, RuntimeError) and type(error) is RuntimeError:
+        return error
+    late = "Timed out - " if isinstance(error, TimeLimitError) else ""  # a word that programs look for
+    return RuntimeError("thinwire: %s: %s%s" % (type(error).__name__, late, error))
+
+
+class Work(_TorchWork):  # type: ignore[misc]
+    """A collective that waits for its turn or runs."""
+
+    def __init__(self, what: str, tensors: Sequence[Any]) -> None:
+        super().__init__()
+        self.what, self._tensors = what, list(tensors)
+        self._done, self._error = threading.Event(), None  # type: Any, Optional[RuntimeError]
+        self._future: Any = torch.futures.Future()
+
+    def end(self, error: Optional[RuntimeError] = None) -> None:
+        self._error = error
+        self._done.set()
+        if error is None:
+            self._future.set_result(self._tensors)
+        else:
+            self._future.set_exception(error)
+
+    def wait(self, timeout: Any = None) -> bool:
+        limit = seconds(timeout, 0.0)
+        if not self._done.wait(limit or None):
+            raise RuntimeError("thinwire: %s: Timed out after %d ms" % (self.what, round(1e3 * limit)))
+        if self._error is not None:
+            raise self._error
+        return True
+
+    def synchronize(self) -> None:
+        self.wait()
+
+    def is_completed(self) -> bool:
+        return self._done.is_set()
+
+    def is_success(self) -> bool:
+        return self._done.is_set() and self._error is None
+
+    def exception(self) -> Optional[RuntimeError]:
+        return self._error
+
+    def get_future(self) -> Any:
+        return self._future
+
+    def result(self) -> List[Any]:
+        return self._tensors
+
+    def source_rank(self) -> int:
+        return -1
+
+    _source_rank = source_rank
+
+
+class All(Work):
+    """Several that were started together."""
+
+    def __init__(self, works: Sequence[Any]) -> None:
+        super().__init__("coalesced", [tensor for work in works for tensor in work.result()])
+        self._works = list(works)
+
+    def wait(self, timeout: Any = None) -> bool:
+        try:
+            for work in self._works:
+                work.wait(timeout)
+        except RuntimeError as error:
+            if not self._done.is_set():
+                self.end(error)
+            raise
+        if not self._done.is_set():
+            self.end()
+        return True
+
+    def is_completed(self) -> bool:
+        return all(work.is_completed() for work in self._works)
+
+    def get_future(self) -> Any:
+        if not self._done.is_set():
+            threading.Thread(target=self._complete, daemon=True).start()
+        return self._future
+
+    def _complete(self) -> None:
+        try:
+            self.wait()
+        except RuntimeError:
+            pass  # in the future
+
+
+class Message(Work):
+    """A message between two ranks; `finish` is called once it is there."""
+
+    def __init__(self, group: Any, what: str, tensor: Any, message: Any, finish: Callable[[], None]) -> None:
+        super().__init__(what, [tensor])
+        self._group, self._message, self._finish, self._peer = group, message, finish, -1
+        self._gate = threading.Lock()
+
+    def is_completed(self) -> bool:
+        with self._gate:
+            if self._done.is_set():
+                return True
+            self._group.look()
+            try:
+                peer = self._message.test()
+            except Exception as error:
+                self.end(failure(error))
+                return True
+            if peer is None:
+                return False
+            self._peer = peer
+            self._finish()
+            self.end()
+            return True
+
+    def wait(self, timeout: Any = None) -> bool:
+        limit = seconds(timeout, self._group.limit)
+        end, nap = time.monotonic() + limit, _NAP_FIRST
+        while not self.is_completed():
+            if time.monotonic() > end:
+                raise RuntimeError("thinwire: %s: Timed out after %d ms" % (self.what, round(1e3 * limit)))
+            time.sleep(nap)
+            nap = min(2 * nap, _NAP_MOST)
+        if self._error is not None:
+            raise self._error
+        return True
+
+    def get_future(self) -> Any:
+        if not self._done.is_set():
+            threading.Thread(target=self._complete, daemon=True).start()
+        return self._future
+
+    def _complete(self) -> None:
+        try:
+            self.wait()
+        except RuntimeError as error:
+            if not self._done.is_set():
+                self.end(error)
+
+    def source_rank(self) -> int:
+        return self._peer
+
+    _source_rank = source_rank
+
+
+class Worker:
+    """Runs functions one after another. The first that fails, or lasts too long, is the last: what comes after fails at
+    once, since other ranks may be elsewhere."""
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit  # seconds
+        self.error: Optional[RuntimeError] = None
+        self._end, self._limit, self._what = 0.0, limit, ""  # of what runs
+        self._queue: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._main, name="thinwire", daemon=True)
+        self._thread.start()
+
+    def submit(self, what: str, function: Callable[[], None], tensors: Sequence[Any], limit: float) -> Work:
+        work = Work(what, tensors)
+        if self.error is not None:
+            raise self.error
+        self._queue.put((work, function, limit))
+        return work
+
+    def look(self) -> None:
+        if self.error is not None:
+            raise self.error
+
+    def wait(self, request: Any) -> Any:
+        """For functions that run here: the result of a request, within the limit."""
+        while not request.test(min(_LOOK, max(self._end - time.monotonic(), 0.0))):
+            self.look()
+            if time.monotonic() >= self._end:
+                raise RuntimeError("thinwire: %s: Timed out after %d ms" % (self._what, round(1e3 * self._limit)))
+        return request.result
+
+    def stop(self) -> bool:
+        """Whether all that was submitted has run."""
+        self._queue.put(None)
+        self._thread.join(self.limit)
+        return self.error is None and not self._thread.is_alive()
+
+    def abort(self, error: RuntimeError) -> None:
+        self.error = self.error or error
+
+    def _main(self) -> None:
+        while True:
+            item = self._queue.get()
+            if item is None:
+                return
+            work, function, self._limit = item
+            self._what = work.what
+            self._end = time.monotonic() + self._limit
+            try:
+                self.look()
+                function()
+            except BaseException as error:
+                self.error = self.error or failure(error)
+                work.end(self.error)
+            else:
+                work.end()
+            del item, work, function  # tensors are not kept until the next one comes
+
+
