@@ -8,7 +8,9 @@ limit of time: whoever is missing or wants something else is named on all of the
 import json
 import os
 import socket
+import sys
 import time
+import zlib
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy
@@ -27,6 +29,28 @@ _Store: Any = dist.TCPStore  # type: ignore[attr-defined, unused-ignore]  # whic
 _shared: Dict[Tuple[int, ...], Comm] = {}
 
 # ---- the start -----------------------------------------------------------------------------------
+
+# RANK, WORLD_SIZE, LOCAL_RANK, ranks on this machine, and what names the job, as launchers of MPI say them.
+_LAUNCHERS = (
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMIX_NAMESPACE"),
+    ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMI_JOBID"),
+)
+_PORTS = range(20000, 32000)
+
+
+def take_environment() -> None:
+    """Say to PyTorch what mpirun has said, where nobody else has: RANK, WORLD_SIZE and LOCAL_RANK; and, where all ranks
+    are on this machine, MASTER_ADDR and MASTER_PORT. With more machines the program calls init_process_group() here."""
+    for names in _LAUNCHERS:
+        rank, size, local, beside, job = (os.environ.get(name) for name in names)
+        if rank is None or size is None or local is None or "RANK" in os.environ:
+            continue
+        os.environ.update(RANK=rank, LOCAL_RANK=local)
+        os.environ.setdefault("WORLD_SIZE", size)
+        if beside == size:
+            os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+            number = zlib.crc32((job or "").encode()) % len(_PORTS)
+            os.environ.setdefault("MASTER_PORT", str(_PORTS[number]))
 
 
 def init_process_group(backend: str = "gloo", **options: Any) -> None:
@@ -198,3 +222,22 @@ def _lateness(missing: Sequence[int], limit: float) -> str:
         ", ".join(map(str, missing)),
         limit,
     )
+
+
+def for_ranks(ranks: Sequence[int], rank: int, size: int, store: Any) -> Comm:
+    """A communicator of these ranks of torch.distributed for the backend, of which this process is the rank-th: over MPI
+    if a launcher of MPI has started it, or the program has MPI; else it meets the others in the store. Collective over
+    them."""
+    if "mpi4py.MPI" not in sys.modules and not any(names[0] in os.environ for names in _LAUNCHERS):
+        comm = Comm.from_store(store, rank, size)
+        comm.start_progress()
+        return comm
+    mine, ranks_of_mpi = _mpi.rank_and_size()
+    if ranks_of_mpi <= max(ranks) or ranks[rank] != mine:
+        raise InvalidArgumentError(
+            "rank %d of torch.distributed is rank %d of %d of MPI; %s" % (ranks[rank], mine, ranks_of_mpi, LAUNCH)
+        )
+    comm = communicator(ranks)
+    if _mpi.multiple():
+        comm.start_progress()
+    return comm
