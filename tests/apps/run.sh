@@ -279,6 +279,33 @@ suite_all() {
     check "mpi4py's tests on $1 ranks, all that can be encoded" suite_encoded "$1"
 }
 
+# ---- PyTorch's own tests of torch.distributed ----------------------------------------------------
+
+torch=$top_builddir/torch
+# torch_suite BACKEND: a line for each test in $scratch/torch.BACKEND; a test that ends the job is not run again.
+torch_suite() {
+    local to=$scratch/torch.$1
+    : >"$to"
+    for _ in {1..12}; do
+        MASTER_PORT=$((20000 + RANDOM % 9000)) GLOO_SOCKET_IFNAME=lo THINWIRE_LIBRARY=$top_builddir/lib/libthinwire.so \
+            PYTHONPATH=$top_srcdir/python PYTHONWARNINGS=ignore \
+            timeout -k 5 400 "$mpirun" -n 3 "$torch/bin/python" "$apps/torch_suite.py" "$1" "$to" >>"$scratch/torch.out" 2>&1
+        grep -q '^end$' "$to" && return
+        echo "ended the job" >>"$to"
+    done
+    tail -n 20 "$scratch/torch.out"
+    return 1
+}
+# What passes with gloo passes. One test wants the name "gloo" in a log.
+torch_tests() {
+    torch_suite gloo && torch_suite thinwire || return 1
+    awk -F '\t' '$1 == "test_ddp_logging_data_cpu" { next }
+        NR == FNR { if ($2 == "ok") { want[$1] = 1; n++ }; next }
+        $1 in want && $2 == "ok" { delete want[$1] }
+        END { for (name in want) print name; print n, "pass with gloo"; for (name in want) exit 1; exit n < 90 }' \
+        "$scratch/torch.gloo" "$scratch/torch.thinwire"
+}
+
 # ---- all -----------------------------------------------------------------------------------------
 
 nothing() { echo "1..0 # SKIP $1"; exit 0; }
@@ -294,6 +321,11 @@ both() { # NAME FUNCTION PACKAGES COMMAND...: where the command fails, the packa
 both "mpi4py SGD" sgd_all "python3-mpi4py python3-numpy" "$python" -c 'import mpi4py, numpy'
 both "mpi4py collectives" collectives_all "python3-mpi4py python3-numpy" "$python" -c 'import mpi4py, numpy'
 both "mpi4py's tests" suite_all "of PyPI (./quickstart check --apps)" "$mpi4py/bin/python" -c 'import mpi4py, numpy'
+if "$torch/bin/python" -c 'import expecttest, torch' >/dev/null 2>&1; then
+    check "PyTorch's tests of torch.distributed, by the backend" torch_tests
+else
+    skip "PyTorch's tests of torch.distributed, by the backend" "needs PyTorch and expecttest (./quickstart check --apps)"
+fi
 both "LAMMPS" lammps_all "lammps" command -v lmp
 both "HPCC" hpcc_all "hpcc" command -v hpcc
 plan "$number"

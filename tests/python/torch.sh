@@ -13,17 +13,24 @@ sanitized && nothing "the sanitizer's library must come first"
 export THINWIRE_LIBRARY=$top_builddir/lib/libthinwire.so PYTHONPATH=$top_srcdir/python PYTHONDONTWRITEBYTECODE=1
 export GLOO_SOCKET_IFNAME=${GLOO_SOCKET_IFNAME:-lo} MASTER_ADDR=127.0.0.1
 export PYTHONWARNINGS=ignore
-plan 17
+plan 22
 
 all() { TW_WANTED=$1 ranks "$1" "$python" "$tests/test_torch.py"; }
 example() { ranks "$@" && grep -q 'right' "$scratch/out"; }
 for n in 1 2 3 4; do
     check "thinwire.torch on $n ranks" all $n
 done
+backend() { TW_WANTED=$1 ranks "$1" "$python" "$tests/test_backend.py"; }
+for n in 1 2 3 4; do
+    check "the backend on $n ranks" backend $n
+done
+by_run() { alone "$python" -m torch.distributed.run --nproc-per-node "$1" --master-port $((20000 + RANDOM % 9000)) "$tests/test_backend.py"; }
 if [ -e "$top_builddir/lib/libthinwire-store.so" ]; then
     check "communicators by a FileStore and a TCPStore" alone "$python" "$tests/test_store.py" torch
+    check "the backend on 3 processes of torchrun" by_run 3
 else
     skip "communicators by a FileStore and a TCPStore" "CC is an MPI wrapper"
+    skip "the backend on 3 processes of torchrun" "CC is an MPI wrapper"
 fi
 for codec in tree8 onebit; do
     check "the example ddp.py, $codec, on 3 ranks" example 3 "$python" "$top_srcdir/examples/ddp.py" $codec

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The backend "thinwire" of torch.distributed: every dtype, operation and size beside numbers that every rank can make for
+every other; messages; groups; what PyTorch builds upon it; options; what ends in an exception."""
+import datetime
+import itertools
+import os
+import unittest
+
+import torch
+import torch.distributed as dist
+import torch.distributed._functional_collectives as functional
+from torch import nn
+from torch.distributed import ReduceOp
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+import thinwire
+import thinwire.torch
+from thinwire.torch import _policy
+
+by_mpi = "TORCHELASTIC_RUN_ID" not in os.environ
+(thinwire.torch if by_mpi else dist).init_process_group("thinwire", timeout=datetime.timedelta(seconds=60))
+rank, size = dist.get_rank(), dist.get_world_size()
+SIZES = (0, 1, 7, 20003)
+FLOATS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
+WHOLE = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, torch.bool)
+COMPLEX = (torch.complex64, torch.complex128)
+ARITHMETIC = (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PRODUCT)
+ORDER = (ReduceOp.MAX, ReduceOp.MIN)
+BITS = (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
+ULPS = {torch.bfloat16: 2**-8, torch.float16: 2**-11, torch.float32: 2**-23, torch.complex64: 2**-22}
+
+
+def numbers(count, dtype, of=rank, seed=1):
+    """Small ones, of which products stay small."""
+    draw = torch.Generator().manual_seed(1000 * seed + of)
+    if dtype == torch.bool:
+        return torch.randint(0, 2, (count,), generator=draw) > 0
+    if not dtype.is_floating_point and not dtype.is_complex:
+        return torch.randint(0 if dtype == torch.uint8 else -3, 4, (count,), generator=draw).to(dtype)
+    wide = torch.complex128 if dtype.is_complex else torch.float64
+    return (torch.randn(count, generator=draw, dtype=wide) / 2 + 1).to(dtype)
+
+
+def oracle(count, dtype, op, seed=1):
+    """In 64 bits, in the order of ranks."""
+    rows = torch.stack([numbers(count, dtype, r, seed) for r in range(size)])
+    if dtype == torch.bool:
+        some, every = rows.any(0), rows.all(0)
+        parity = rows.sum(0) % 2 > 0
+        return {"SUM": some, "AVG": some, "MAX": some, "BOR": some, "BXOR": parity}.get(op.name, every)
+    if dtype.is_floating_point:
+        rows = rows.double()
+    if dtype.is_complex:
+        rows = rows.to(torch.complex128)
+    whole = not (dtype.is_floating_point or dtype.is_complex)
+    rows = rows.long() if whole else rows
+    total = {"SUM": rows.sum, "AVG": rows.sum, "PRODUCT": rows.prod}.get(op.name)
+    if total is not None:
+        found = total(0)
+        if op == ReduceOp.AVG:
+            found = torch.div(found.to(dtype).long(), size, rounding_mode="trunc") if whole else found / size
+    elif op in ORDER:
+        found = rows.amax(0) if op == ReduceOp.MAX else rows.amin(0)
+    else:
+        fold = {"BAND": torch.bitwise_and, "BOR": torch.bitwise_or, "BXOR": torch.bitwise_xor}[op.name]
+        found = rows[0]
+        for row in rows[1:]:
+            found = fold(found, row)
+    return found.to(dtype) if whole else found
+
+
+def reductions():
+    for dtype in FLOATS + WHOLE + COMPLEX:
+        some = ARITHMETIC[:2] if dtype.is_complex else ARITHMETIC + ORDER  # others torch refuses
+        for op in some + (BITS if dtype in WHOLE else ()):
+            yield dtype, op
+
+
+def strided(x):
+    """The same numbers with gaps between them."""
+    gaps = torch.zeros(2 * x.numel(), dtype=x.dtype)[::2]
+    gaps.copy_(x)
+    return gaps
+
+
+class Backend(unittest.TestCase):
+    def near(self, got, want, what):
+        if got.dtype in ULPS or got.dtype in (torch.float64, torch.complex128):
+            limit = 2 * size * ULPS.get(got.dtype, 2**-50) * (1 + want.abs())
+            self.assertTrue(bool(((got.to(want.dtype) - want).abs() <= limit).all()), what)
+        else:
+            self.assertTrue(torch.equal(got, want), what)
+
+    def test_all_reduce(self):
+        for (dtype, op), count in itertools.product(reductions(), SIZES):
+            want, what = oracle(count, dtype, op), "%s %s %d" % (dtype, op, count)
+            x = numbers(count, dtype)
+            dist.all_reduce(x, op=op)
+            self.near(x, want, what)
+            y = strided(numbers(count, dtype)) if rank % 2 else numbers(count, dtype)
+            dist.all_reduce(y, op=op)  # not contiguous on some ranks
+            self.assertTrue(torch.equal(x, y), what)
+
+    def test_reduce_and_reduce_scatter(self):
+        for (dtype, op), count in itertools.product(reductions(), (1, 7, 1001)):
+            what = "%s %s %d" % (dtype, op, count)
+            x, root = numbers(count, dtype), count % size
+            dist.reduce(x, root, op=op)
+            if rank == root:
+                self.near(x, oracle(count, dtype, op), what)
+            whole = oracle(count * size, dtype, op)
+            out = torch.empty(count, dtype=dtype)
+            dist.reduce_scatter_tensor(out, numbers(count * size, dtype), op=op)
+            self.near(out, whole[count * rank : count * (rank + 1)], what)
+            counts = [count + r for r in range(size)]
+            parts = list(numbers(sum(counts), dtype).split(counts))
+            out = torch.empty(counts[rank], dtype=dtype)
+            dist.reduce_scatter(out, parts, op=op)
+            self.near(out, oracle(sum(counts), dtype, op).split(counts)[rank], what)
+
+    def test_movement(self):
+        for dtype, count in itertools.product(FLOATS + WHOLE + COMPLEX, SIZES):
+            what, root = "%s %d" % (dtype, count), count % size
+            every = [numbers(count, dtype, r) for r in range(size)]
+            x = numbers(count, dtype)
+            dist.broadcast(x, root)
+            self.assertTrue(torch.equal(x, every[root]), what)
+            out = torch.empty(size * count, dtype=dtype)
+            dist.all_gather_into_tensor(out, every[rank])
+            self.assertTrue(torch.equal(out, torch.cat(every)), what)
+            outs = [strided(torch.zeros(count + r, dtype=dtype)) for r in range(size)]
+            dist.all_gather(outs, numbers(count + rank, dtype))
+            for r in range(size):
+                self.assertTrue(torch.equal(outs[r], numbers(count + r, dtype, r)), what)
+            outs = [torch.empty(count, dtype=dtype) for _ in range(size)] if rank == root else None
+            dist.gather(every[rank], outs, dst=root)
+            self.assertTrue(rank != root or torch.equal(torch.cat(outs), torch.cat(every)), what)
+            dist.scatter(x, [part + 0 if dtype != torch.bool else part for part in every] if rank == root else None, src=root)
+            self.assertTrue(torch.equal(x, every[rank]), what)
+
+    def test_all_to_all(self):
+        for dtype, count in itertools.product(FLOATS + WHOLE + COMPLEX, SIZES):
+            out = torch.empty(size * count, dtype=dtype)
+            dist.all_to_all_single(out, numbers(size * count, dtype))
+            want = [numbers(size * count, dtype, r)[rank * count : (rank + 1) * count] for r in range(size)]
+            self.assertTrue(torch.equal(out, torch.cat(want)), "%s %d" % (dtype, count))
+            sent = [[(3 * a + b) % 5 for b in range(size)] for a in range(size)]  # rows of 3
+            rows = [numbers(3 * sum(sent[r]), dtype, r).view(-1, 3) for r in range(size)]
+            received = [sent[r][rank] for r in range(size)]
+            out = torch.empty((sum(received), 3), dtype=dtype)
+            dist.all_to_all_single(out, rows[rank], received, sent[rank])
+            want = [rows[r].split(sent[r])[rank] for r in range(size)]
+            self.assertTrue(torch.equal(out, torch.cat(want)), dtype)
+            outs = [torch.empty((n, 3), dtype=dtype) for n in received]
+            dist.all_to_all(outs, list(rows[rank].split(sent[rank])))
+            self.assertTrue(torch.equal(torch.cat(outs), torch.cat(want)), dtype)
+
+    def test_messages(self):
+        right, left = (rank + 1) % size, (rank - 1) % size
+        got = torch.zeros(30000)
+        works = dist.batch_isend_irecv(
+            [dist.P2POp(dist.isend, numbers(30000, torch.float32), right), dist.P2POp(dist.irecv, got, left)]
+        )
+        for work in works:
+            work.wait()
+        self.assertTrue(torch.equal(got, numbers(30000, torch.float32, left)))
+        if rank == 0:
+            seen = set()
+            for _ in range(size - 1):
+                x = torch.zeros(3, dtype=torch.int16)
+                source = dist.recv(x, tag=4)
+                self.assertEqual(source, int(x[0]))
+                seen.add(source)
+            self.assertEqual(seen, set(range(1, size)))
+        else:
+            work = dist.isend(torch.full((3,), rank, dtype=torch.int16), 0, tag=4)
+            while not work.is_completed():
+                pass
+        with self.assertRaisesRegex(ValueError, "tag 16383; accepted: 0 to 16382"):
+            dist.isend(got, right, tag=16383)
+
+    def test_objects_and_barriers(self):
+        found = [None] * size
+        dist.all_gather_object(found, {"rank": rank, "text": "x" * rank})
+        self.assertEqual(found, [{"rank": r, "text": "x" * r} for r in range(size)])
+        box = [rank, "y"] if rank == 0 else [None, None]
+        dist.broadcast_object_list(box)
+        self.assertEqual(box, [0, "y"])
+        dist.barrier()
+        dist.monitored_barrier(timeout=datetime.timedelta(seconds=20))
+
+    def test_work(self):
+        x = numbers(1000, torch.float32)
+        work = dist.all_reduce(x, async_op=True)
+        self.assertTrue(work.wait(datetime.timedelta(seconds=30)))
+        self.assertTrue(work.is_completed() and work.is_success() and work.result()[0] is x)
+        doubled = dist.all_reduce(torch.ones(3), async_op=True).get_future().then(lambda f: 2 * f.value()[0])
+        self.assertTrue(torch.equal(doubled.wait(), torch.full((3,), 2.0 * size)))
+
+    def test_sparse(self):
+        places = torch.tensor([[rank, size], [0, 1]])
+        x = torch.sparse_coo_tensor(places, torch.ones(2, 4), (size + 1, 2, 4))
+        dist.all_reduce(x)
+        want = torch.zeros(size + 1, 2, 4)
+        want[:size, 0], want[size, 1] = 1, size
+        self.assertTrue(torch.equal(x.to_dense(), want))
+
+    def test_groups(self):
+        for times in range(3):
+            groups = [dist.new_group([r for r in range(size) if r % 2 == part]) for part in range(min(2, size))]
+            mine = groups[rank % len(groups)]
+            x = torch.ones(5)
+            dist.all_reduce(x, group=mine)
+            self.assertEqual(int(x[0]), dist.get_world_size(mine))
+            for group in groups[:: 1 if rank % 2 else -1]:  # in another order
+                if group is not dist.GroupMember.NON_GROUP_MEMBER:
+                    dist.destroy_process_group(group)
+        pair = [r for r in range(size) if r // 2 == rank // 2]  # made by its members alone
+        group = dist.new_group(pair, use_local_synchronization=True)
+        x = torch.full((3,), rank)
+        dist.all_reduce(x, group=group)
+        self.assertEqual(int(x[0]), sum(pair))
+
+    def test_beside_another_backend(self):
+        group = dist.new_group(backend="cpu:thinwire,cuda:gloo")
+        x = torch.ones(2)
+        dist.all_reduce(x, group=group)
+        self.assertEqual(int(x[0]), size)
+        out = torch.empty(2 * size)
+        dist.all_gather_into_tensor(out, torch.full((2,), float(rank)), group=group)
+        self.assertEqual(out[::2].tolist(), list(range(size)))
+
+    def test_functional(self):
+        world = dist.group.WORLD
+        self.assertTrue(torch.equal(functional.all_reduce(torch.ones(4), "avg", world) + 0, torch.ones(4)))
+        self.assertEqual((functional.all_gather_tensor(torch.ones(4), 0, world) + 0).numel(), 4 * size)
+        y = functional.reduce_scatter_tensor(torch.ones(4 * size), "sum", 0, world)
+        self.assertTrue(torch.equal(y + 0, torch.full((4,), float(size))))
+        x = [torch.ones(3), torch.ones(2, dtype=torch.bfloat16)]
+        self.assertEqual([int((y + 0)[0]) for y in functional.all_reduce_coalesced(x, "sum", world)], [size, size])
+
+    def test_models(self):
+        """DDP and FSDP give what one process gives that has all samples."""
+        torch.manual_seed(3)
+        alone = nn.Sequential(nn.Linear(12, 30), nn.Tanh(), nn.Linear(30, 4)).double()
+        samples = torch.randn(4 * size, 12, dtype=torch.float64)
+        for kind in ("ddp", "fsdp"):
+            torch.manual_seed(3)
+            model = nn.Sequential(nn.Linear(12, 30), nn.Tanh(), nn.Linear(30, 4)).double()
+            with torch.no_grad():
+                for one, other in zip(alone.parameters(), model.parameters()):
+                    one.copy_(other)
+            if kind == "ddp":
+                model = DDP(model)
+            else:
+                fully_shard = __import__("torch.distributed.fsdp", fromlist=["fully_shard"]).fully_shard
+                fully_shard(model)
+            for net, part in ((alone, samples), (model, samples[4 * rank : 4 * rank + 4])):
+                optimiser = torch.optim.SGD(net.parameters(), lr=0.1)
+                for _ in range(3):
+                    optimiser.zero_grad()
+                    net(part).square().mean().backward()
+                    optimiser.step()
+            with torch.no_grad():
+                self.assertTrue(torch.allclose(model(samples), alone(samples), rtol=1e-10), kind)
+
+    def test_options(self):
+        options = thinwire.torch.Options(all_reduce="tree8", all_gather="bf16", minimum=100)
+        group = dist.new_group(pg_options=options)
+        x = numbers(1000, torch.float32)
+        y, small = x.clone(), x[:50].clone()
+        dist.all_reduce(x, group=group)
+        with thinwire.torch.codec(all_reduce=None):
+            dist.all_reduce(y, group=group)
+        dist.all_reduce(small, group=group)
+        self.near(y, oracle(1000, torch.float32, ReduceOp.SUM), "lossless")
+        self.assertFalse(torch.equal(x, y))
+        self.assertLess(float((x - y).abs().max()), 0.2 * size)
+        self.near(small, oracle(1000, torch.float32, ReduceOp.SUM)[:50], "less than the minimum")
+        z = torch.empty(1000)
+        dist.group.WORLD._comm.allreduce(numbers(1000, torch.float32), "tree8", out=z)
+        self.assertTrue(torch.equal(x, z))
+        with thinwire.torch.codec(all_reduce="tree8", minimum=1):
+            with thinwire.torch.codec(group=group, all_reduce="bf16", minimum=1):
+                w = numbers(1000, torch.float32)
+                dist.all_reduce(w)
+        self.assertTrue(torch.equal(w, z))
+        dist.destroy_process_group(group)
+
+    def test_said_by_the_environment(self):
+        os.environ["THINWIRE_TORCH"] = "all_reduce=bitpack:2,round,all_gather=int:12,block=256,minimum=9,dtypes=float32"
+        found = _policy.from_environment()
+        self.assertEqual(found.codecs, {"all_reduce": "bitpack:2,round", "all_gather": "int:12,block=256"})
+        self.assertEqual((found.minimum, found.dtypes), (9, ("float32",)))
+        for wrong in ("tree8", "all_reduce=treee", "minimum=x", "dtypes=int8", "all_reduce=tree8,minimum=-1"):
+            os.environ["THINWIRE_TORCH"] = wrong
+            with self.assertRaises(thinwire.Error):
+                _policy.from_environment().check()
+        del os.environ["THINWIRE_TORCH"]
+
+    def test_what_is_refused(self):
+        with self.assertRaisesRegex(RuntimeError, "BAND of torch.float32; accepted: integers and bool"):
+            dist.all_reduce(torch.ones(3), op=ReduceOp.BAND)
+        with self.assertRaisesRegex(RuntimeError, "MAX of torch.complex64; accepted: SUM, AVG, PRODUCT"):
+            dist.reduce_scatter(torch.ones(1, dtype=torch.complex64), [torch.ones(1, dtype=torch.complex64)] * size, op=ReduceOp.MAX)
+        if size > 1:
+            other = thinwire.torch.Options(minimum=rank)
+            with self.assertRaisesRegex(RuntimeError, "rank 1 of the process group has Options"):
+                dist.new_group(pg_options=other)
+
+
+if __name__ == "__main__":
+    if size != int(os.environ.get("TW_WANTED", size)):
+        raise SystemExit("%d ranks, not %s" % (size, os.environ["TW_WANTED"]))
+    unittest.main(failfast=True, verbosity=0)
