@@ -69,8 +69,8 @@ tw_status_t tw_comm_status(const tw_comm_t *comm);
  * @return TW_OK, TW_ERR_INVALID_ARG. */
 tw_status_t tw_comm_set_timeout(tw_comm_t *comm, double seconds);
 
-/** Make the communicator dead, without communication: calls that wait on it return TW_ERR_DEAD soon,
- * all others at once. Other ranks learn of it by their time limits. From any thread.
+/** Make the communicator dead, without communication: calls that wait on it return TW_ERR_DEAD
+ * soon, all others at once. Other ranks learn of it by their time limits. From any thread.
  * @return TW_OK, TW_ERR_INVALID_ARG. */
 tw_status_t tw_comm_abort(tw_comm_t *comm);
 
