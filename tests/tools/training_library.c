@@ -124,7 +124,7 @@ static void compare_buckets(const workload_t *of, int lossy, float *memory)
     static tw_bucket_t      bucket[2 * LAYERS + 1];
     const size_t            layers = of->training.layers;
     size_t                  layer_of[2 * LAYERS + 1], seen = 0, computed = 0;
-    tw_buckets_t            library = {.part = part, .bucket = bucket};
+    tw_buckets_t            library = {.part = part, .bucket = bucket, .element = sizeof(*memory)};
     workload_t              step;
 
     library.parts = list_parts(of, lossy, part, memory);
