@@ -31,7 +31,7 @@ runs() { # PROGRAM
     sources=$(sed -n "s/^tests_mpi_$1_mpi_SOURCES *= *//p" "$top_srcdir/tests/mpi/sources.am" | grep -o '[^ ]*\.c')
     # shellcheck disable=SC2046,SC2086  # lists of words
     (cd "$top_srcdir" && compiled "$scratch/$1.mpi" $sources "${harness[@]}" "$archive" \
-        $(sed -n 's/^HWLOC_LIBS = //p' "$top_builddir/Makefile") -lm -ldl) || return 1
+        $(sed -n 's/^\(HWLOC\|CUDA\)_LIBS = //p' "$top_builddir/Makefile") -lm -ldl) || return 1
     MPIRUN=$top_srcdir/tests/store/start.sh bash "$top_srcdir/tests/mpi/launch.sh" "$scratch/$1.mpi" >"$scratch/out" 2>&1
     cat "$scratch/out"
     grep -q '^ok' "$scratch/out" && ! grep '^not ok' "$scratch/out"
