@@ -536,10 +536,10 @@ class Comm:
         if status:
             raise self._error(status, what)
 
-    def _lost(self, status: int, what: str, anchors: Any) -> Error:
+    def _lost(self, status: int, what: str, anchors: Any, started: bool = False) -> Error:
         """The exception for a collective that failed. Where that killed the communicator, messages under way may yet
         arrive in its arrays."""
-        if status not in _HARMLESS:
+        if status not in _HARMLESS or (started and status == _c.Status.ERR_DEAD):
             self._abandoned.append(anchors)
         return self._error(status, what)
 

@@ -26,7 +26,7 @@ class Message:
             status = lib.tw_message_test(ctypes.addressof(self._pointer), ctypes.byref(done), ctypes.byref(peer))
             if status:
                 self._comm._running.discard(self)
-                raise self._comm._lost(status, self._what, self._anchor)
+                raise self._comm._lost(status, self._what, self._anchor, True)
             if done.value:
                 self._comm._running.discard(self)
                 self._peer, self._anchor = peer.value, None

@@ -77,7 +77,7 @@ class _Operation:
     def _end(self, status: int) -> None:
         self._comm._running.discard(self)
         if status:
-            self._error = self._comm._lost(status, self._what, self._anchors)
+            self._error = self._comm._lost(status, self._what, self._anchors, True)
             raise self._error
 
 

@@ -319,7 +319,15 @@ class Methods:
 
     def monitored_barrier(self, timeout: Any = None, wait_all_ranks: bool = False) -> None:
         """Rank 0 names who is missing, one or all of them; it lets the others go on when all are there. timeout: a
-        timedelta, or options that have one."""
+        timedelta, or options that have one. After a failure, whose messages stay posted, the group is of no more use."""
+        self._worker.look()
+        try:
+            self._monitored_barrier(timeout, wait_all_ranks)
+        except RuntimeError as error:
+            self._worker.abort(error)
+            raise
+
+    def _monitored_barrier(self, timeout: Any, wait_all_ranks: bool) -> None:
         limit = getattr(timeout, "timeout", timeout)
         whole = self._worker.limit if limit is None else limit.total_seconds()
         end, token = time.monotonic() + whole, torch.zeros(1, dtype=torch.uint8)
@@ -368,6 +376,7 @@ class Methods:
 
     def set_timeout(self, limit: Any) -> None:
         self._worker.limit = seconds(limit, self._worker.limit)
+        self._comm.set_timeout(self._worker.limit)
 
     def _set_sequence_number_for_group(self) -> None:
         self._calls = 0

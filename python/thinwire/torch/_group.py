@@ -237,7 +237,8 @@ def for_ranks(ranks: Sequence[int], rank: int, size: int, store: Any) -> Comm:
         raise InvalidArgumentError(
             "rank %d of torch.distributed is rank %d of %d of MPI; %s" % (ranks[rank], mine, ranks_of_mpi, LAUNCH)
         )
+    if not _mpi.multiple():  # the group's thread and the program's call the library
+        raise InvalidArgumentError("MPI was not initialised with MPI_THREAD_MULTIPLE, which the backend needs")
     comm = communicator(ranks)
-    if _mpi.multiple():
-        comm.start_progress()
+    comm.start_progress()
     return comm

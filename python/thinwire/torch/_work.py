@@ -39,10 +39,14 @@ class Work(_TorchWork):  # type: ignore[misc]
         self.what, self._tensors = what, list(tensors)
         self._done, self._error = threading.Event(), None  # type: Any, Optional[RuntimeError]
         self._future: Any = torch.futures.Future()
+        self._once = threading.Lock()
 
     def end(self, error: Optional[RuntimeError] = None) -> None:
-        self._error = error
-        self._done.set()
+        with self._once:  # of those that wait, and of the thread that completes the future
+            if self._done.is_set():
+                return
+            self._error = error
+            self._done.set()
         if error is None:
             self._future.set_result(self._tensors)
         else:
@@ -204,7 +208,9 @@ class Worker:
         """Whether all that was submitted has run."""
         self._queue.put(None)
         self._thread.join(self.limit)
-        return self.error is None and not self._thread.is_alive()
+        well = self.error is None and not self._thread.is_alive()
+        self.error = self.error or RuntimeError("thinwire: the process group was destroyed")
+        return well
 
     def abort(self, error: RuntimeError) -> None:
         self.error = self.error or error
