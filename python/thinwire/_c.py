@@ -47,6 +47,7 @@ F32, F64, BF16, F16 = range(4)
 MEMORY_HOST, MEMORY_CUDA = 0, 1
 ALGORITHM_AUTO = 0
 BCAST_SAME = 1
+ANY_RANK, MESSAGE_TAGS = -1, 16384
 FEEDBACK_SUM, FEEDBACK_AVERAGE = 0, 1
 
 # ---- structs -------------------------------------------------------------------------------------

@@ -3,10 +3,11 @@
 import ctypes
 from typing import Any, Optional
 
+from thinwire import _c
 from thinwire._library import lib
 
-ANY_RANK = -1
-TAGS = 16384  # tags are 0 .. TAGS - 1
+ANY_RANK = _c.ANY_RANK
+TAGS = _c.MESSAGE_TAGS  # tags are 0 .. TAGS - 1
 
 
 class Message:

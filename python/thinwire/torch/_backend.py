@@ -16,7 +16,7 @@ from torch._C import _distributed_c10d as _c10d
 from thinwire.errors import Error, InvalidArgumentError
 from thinwire.torch import _policy
 from thinwire.torch._collectives import Methods
-from thinwire.torch._group import for_ranks
+from thinwire.torch._group import by_mpi, for_ranks
 from thinwire.torch._work import failure, seconds
 
 NAME = "thinwire"
@@ -39,7 +39,7 @@ def _wished(wishes: Any) -> _policy.Options:
 
 def _compare(store: Any, rank: int, size: int, options: _policy.Options) -> None:
     """All ranks see what all others were asked for; raises on all of them where it differs."""
-    store.set("options/%d" % rank, json.dumps(repr(options)))
+    store.set("options/%d" % rank, json.dumps("%r, %s MPI" % (options, "with" if by_mpi() else "without")))
     said = [json.loads(store.get("options/%d" % other)) for other in range(size)]
     for other in range(1, size):
         if said[other] != said[0]:

@@ -224,11 +224,16 @@ def _lateness(missing: Sequence[int], limit: float) -> str:
     )
 
 
+def by_mpi() -> bool:
+    """Whether a launcher of MPI has started this process, or the program has MPI."""
+    return "mpi4py.MPI" in sys.modules or any(names[0] in os.environ for names in _LAUNCHERS)
+
+
 def for_ranks(ranks: Sequence[int], rank: int, size: int, store: Any) -> Comm:
     """A communicator of these ranks of torch.distributed for the backend, of which this process is the rank-th: over MPI
     if a launcher of MPI has started it, or the program has MPI; else it meets the others in the store. Collective over
     them."""
-    if "mpi4py.MPI" not in sys.modules and not any(names[0] in os.environ for names in _LAUNCHERS):
+    if not by_mpi():
         comm = Comm.from_store(store, rank, size)
         comm.start_progress()
         return comm

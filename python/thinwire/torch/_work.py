@@ -42,6 +42,7 @@ class Work(_TorchWork):  # type: ignore[misc]
         self._once = threading.Lock()
 
     def end(self, error: Optional[RuntimeError] = None) -> None:
+        """The first time; later nothing changes."""
         with self._once:  # of those that wait, and of the thread that completes the future
             if self._done.is_set():
                 return
@@ -84,7 +85,22 @@ class Work(_TorchWork):  # type: ignore[misc]
     _source_rank = source_rank
 
 
-class All(Work):
+class _Polled(Work):
+    """One that somebody has to wait for, or its future is never complete."""
+
+    def get_future(self) -> Any:
+        if not self._done.is_set():
+            threading.Thread(target=self._complete, daemon=True).start()
+        return self._future
+
+    def _complete(self) -> None:
+        try:
+            self.wait()
+        except RuntimeError as error:
+            self.end(error)
+
+
+class All(_Polled):
     """Several that were started together."""
 
     def __init__(self, works: Sequence[Any]) -> None:
@@ -96,29 +112,16 @@ class All(Work):
             for work in self._works:
                 work.wait(timeout)
         except RuntimeError as error:
-            if not self._done.is_set():
-                self.end(error)
+            self.end(error)
             raise
-        if not self._done.is_set():
-            self.end()
+        self.end()
         return True
 
     def is_completed(self) -> bool:
         return all(work.is_completed() for work in self._works)
 
-    def get_future(self) -> Any:
-        if not self._done.is_set():
-            threading.Thread(target=self._complete, daemon=True).start()
-        return self._future
 
-    def _complete(self) -> None:
-        try:
-            self.wait()
-        except RuntimeError:
-            pass  # in the future
-
-
-class Message(Work):
+class Message(_Polled):
     """A message between two ranks; `finish` is called once it is there."""
 
     def __init__(self, group: Any, what: str, tensor: Any, message: Any, finish: Callable[[], None]) -> None:
@@ -154,18 +157,6 @@ class Message(Work):
         if self._error is not None:
             raise self._error
         return True
-
-    def get_future(self) -> Any:
-        if not self._done.is_set():
-            threading.Thread(target=self._complete, daemon=True).start()
-        return self._future
-
-    def _complete(self) -> None:
-        try:
-            self.wait()
-        except RuntimeError as error:
-            if not self._done.is_set():
-                self.end(error)
 
     def source_rank(self) -> int:
         return self._peer
