@@ -37,7 +37,8 @@ static void tw_stream_move(tw_world_t *world, tw_stream_t *s, tw_stream_t *other
     tw_stream_flush(world, other);
 }
 
-/* A stream has ended, or failed. Is its peer gone? The other stream may have a BYE. */
+/* A stream has ended, or failed. Is its peer gone? The other stream may have a BYE; and what a peer
+ * that has left has sent last may yet come over it. */
 static void tw_stream_end(tw_world_t *world, tw_stream_t *s, int error)
 {
     const int    rank  = s->rank;
@@ -49,7 +50,7 @@ static void tw_stream_end(tw_world_t *world, tw_stream_t *s, int error)
         return;
     }
     s->ending = true;
-    if (other != NULL && (!peer->left || tried)) {
+    if (other != NULL) {
         tw_stream_read(world, other, true);
         other = peer->stream[peer->stream[0] == s ? 1 : 0];
     }
@@ -59,8 +60,9 @@ static void tw_stream_end(tw_world_t *world, tw_stream_t *s, int error)
         tw_world_fail(world, TW_FAILED(TW_FAILED_UNREACHABLE, error, rank));
     } else if (!peer->left) {
         tw_world_fail(world, TW_FAILED(TW_FAILED_LOST, error & 255, rank));
-    } else if (peer->posted.first != NULL || peer->expected.first != NULL ||
-               peer->offered.first != NULL || (!tried && s->queue.first != NULL)) {
+    } else if ((other == NULL && (peer->posted.first != NULL || peer->expected.first != NULL ||
+                                  peer->offered.first != NULL)) ||
+               (!tried && s->queue.first != NULL)) {
         tw_world_fail(world, TW_FAILED(TW_FAILED_LEFT, 0, rank));
     }
     tw_stream_close(world, s);
