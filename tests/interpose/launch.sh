@@ -16,17 +16,6 @@ number=0
 # shellcheck source=tests/left.bash disable=SC1091
 . "$top_srcdir/tests/left.bash"
 
-# loadable FILE: the same by a name that LD_PRELOAD can hold, in which blanks separate.
-loadable() {
-    local link
-    case $1 in
-        *[[:blank:]]*)
-            link=$(mktemp -d "$scratch/XXXXXX")/folder && # of its folder: it looks for others beside it
-                ln -s "$(realpath "${1%/*}")" "$link" && echo "$link/${1##*/}" ;;
-        *) echo "$1" ;;
-    esac
-}
-
 mpi=${TW_MPI:-openmpi}
 preload=$(loadable "$top_builddir/lib/libthinwire-preload-$mpi.so")
 case $("$top_builddir/bin/thinwire" info 2>/dev/null | grep -o 'sanitizers: [a-z]*') in
