@@ -63,6 +63,8 @@ def ways(start, **options):
         "PowerSGD 1": power(1, start),
         "PowerSGD 4": power(4, start),
         "thinwire onebit": bench_ddp.ours("onebit", **options),
+        "thinwire int4": bench_ddp.ours("int4", **options),
+        "thinwire int4 feedback": bench_ddp.ours("int4", feedback=True, **options),
         "thinwire tree8": tree8,
     }
 

@@ -138,11 +138,11 @@ def gloo(hook: Any = None, **options: Any) -> Wrapper:
     return wrap
 
 
-def ours(codec: str, **options: Any) -> Wrapper:
-    """DDP with the hook of thinwire."""
+def ours(codec: str, feedback: Optional[bool] = None, **options: Any) -> Wrapper:
+    """DDP with the hook of thinwire, with error feedback or not; None: if the codec wants it."""
     def wrap(model: nn.Module) -> Tuple[Any, thinwire.torch.Hook]:
         wrapped = DistributedDataParallel(model, **options)
-        return wrapped, thinwire.torch.register(wrapped, codec)
+        return wrapped, thinwire.torch.register(wrapped, codec, feedback=feedback)
 
     return wrap
 
