@@ -138,6 +138,28 @@ class Backend(unittest.TestCase):
             dist.scatter(x, [part + 0 if dtype != torch.bool else part for part in every] if rank == root else None, src=root)
             self.assertTrue(torch.equal(x, every[rank]), what)
 
+    def test_where_results_go(self):
+        """Into tensors with gaps, and over what is sent, on some ranks alone."""
+        for count in (3, 20003):
+            every = [numbers(count, torch.float32, r) for r in range(size)]
+            want, begin = torch.cat(every), count * rank if rank % 3 else 0  # FSDP's own place, and another
+            out = torch.zeros(size * count)
+            x = out[begin : begin + count].copy_(every[rank])
+            dist.all_gather_into_tensor(out, x)
+            self.assertTrue(torch.equal(out, want), count)
+            out = strided(torch.zeros(size * count)) if rank % 2 else torch.zeros(size * count)
+            dist.all_gather_into_tensor(out, every[rank])
+            self.assertTrue(torch.equal(out, want), count)
+            total = oracle(size * count, torch.float32, ReduceOp.SUM)[rank * count : (rank + 1) * count]
+            x = numbers(size * count, torch.float32)
+            dist.reduce_scatter_tensor(x[begin : begin + count], x)
+            self.near(x[begin : begin + count], total, count)
+            want = torch.cat([numbers(size * count, torch.float32, r).split(count)[rank] for r in range(size)])
+            x = numbers(size * count, torch.float32)
+            out = (strided(x), x, torch.empty(size * count))[rank % 3]
+            dist.all_to_all_single(out, x)
+            self.assertTrue(torch.equal(out, want), count)
+
     def test_all_to_all(self):
         for dtype, count in itertools.product(FLOATS + WHOLE + COMPLEX, SIZES):
             out = torch.empty(size * count, dtype=dtype)

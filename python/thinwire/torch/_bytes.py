@@ -42,6 +42,16 @@ def store(tensor: Any, vector: Any) -> None:
         tensor.detach().copy_(vector.view(tensor.shape))
 
 
+def room(tensor: Any, vector: Any, first: Any = None) -> Any:
+    """A vector for what `tensor` gets when `vector` is sent, for store(): its own memory, unless that has gaps, or holds
+    what is sent, elsewhere than from element `first` on, where the library has it in place."""
+    begin, end = tensor.data_ptr(), tensor.data_ptr() + tensor.nbytes
+    apart = end <= vector.data_ptr() or vector.data_ptr() + vector.nbytes <= begin
+    within = first is not None and vector.data_ptr() == begin + first * tensor.element_size()
+    as_is = tensor.is_contiguous() and not tensor.is_conj() and not tensor.is_neg() and tensor.dtype == vector.dtype
+    return compact(tensor) if as_is and (apart or within) else vector.new_empty(tensor.numel())
+
+
 # ---- reductions of what was moved -----------------------------------------------------------------
 
 
@@ -98,16 +108,16 @@ class Mover:
     def bcast(self, vector: Any, root: int) -> None:
         self._wait(self.comm.ibcast(vector, root=root))
 
-    def allgather(self, vector: Any, codec: Any = None) -> Any:
-        """(ranks, elements): a row of each rank."""
-        out = vector.new_empty((self.comm.size, vector.numel()))
-        return self._wait(self.comm.iallgather(vector, codec, out=out))
+    def allgather(self, vector: Any, codec: Any = None, out: Any = None) -> Any:
+        """(ranks, elements): a row of each rank, in out, a vector, if there is one."""
+        out = vector.new_empty(self.comm.size * vector.numel()) if out is None else out
+        return self._wait(self.comm.iallgather(vector, codec, out=out.view(self.comm.size, vector.numel())))
 
     def allgatherv(self, vector: Any, counts: Sequence[int]) -> Any:
         return self._wait(self.comm.iallgatherv(vector, counts, out=vector.new_empty(sum(counts))))
 
-    def alltoallv(self, vector: Any, sent: Sequence[int], received: Sequence[int], codec: Any = None) -> Any:
-        out = vector.new_empty(sum(received))
+    def alltoallv(self, vector: Any, sent: Sequence[int], received: Sequence[int], codec: Any = None, out: Any = None) -> Any:
+        out = vector.new_empty(sum(received)) if out is None else out
         return self._wait(self.comm.ialltoallv(vector, sent, received, codec, out=out))
 
     def reduce_shares(self, vector: Any, counts: Sequence[int], op: str) -> Any:

@@ -15,7 +15,7 @@ import torch
 
 from thinwire.messages import ANY_RANK, TAGS
 from thinwire.torch import _bytes, _policy
-from thinwire.torch._bytes import NATIVE, Mover, compact, store
+from thinwire.torch._bytes import NATIVE, Mover, compact, room, store
 from thinwire.torch._work import All, Message, Worker, seconds
 
 _BARRIER_TAG = TAGS - 1  # of monitored_barrier()
@@ -128,9 +128,8 @@ class Methods:
         if real.dtype in NATIVE and op in ("sum", "average", "max", "min", "prod"):
             pair = real.numel() // vector.numel()
             whole = [pair * count for count in counts]
-            result = real.new_empty(whole[self._rank])
-            self._worker.wait(self._comm.ireduce_scatter(real, codec, counts=whole, op=op, out=result))
-            vector = torch.view_as_complex(result.view(-1, 2)) if pair == 2 else result
+            vector = room(out, vector)
+            self._worker.wait(self._comm.ireduce_scatter(real, codec, counts=whole, op=op, out=_real(vector)))
         else:
             vector = self._mover.reduce_shares(vector, counts, op)
         store(out, vector)
@@ -194,7 +193,9 @@ class Methods:
 
         def function() -> None:
             for out, tensor, codec in zip(outs, tensors, codecs):
-                store(out, self._mover.allgather(compact(tensor), codec).view(-1))
+                vector = compact(tensor)
+                into = room(out, vector, self._rank * vector.numel())
+                store(out, self._mover.allgather(vector, codec, into).view(-1))
 
         return self._run("all_gather", function, outs, opts)
 
@@ -257,7 +258,8 @@ class Methods:
         sent, received = self._splits(tensor, sent), self._splits(out, received)
 
         def function() -> None:
-            store(out, self._mover.alltoallv(compact(tensor), sent, received, codec))
+            vector = compact(tensor)
+            store(out, self._mover.alltoallv(vector, sent, received, codec, room(out, vector)))
 
         return self._run("all_to_all", function, [out], opts)
 
