@@ -23,11 +23,14 @@
 #define TW_PASSES 1 /* without success before a nap: MPI may give the core away in each */
 
 /* Nanoseconds of a nap. While operations are outstanding the first; then as long as all naps since
- * something moved, so that a message is seen after at most twice the time it took; until the
- * longest. Shorter ones (a quarter of all) end no step sooner, and cost a third more processor
- * time. */
+ * something moved, so that a message is seen after at most twice the time it took; until a long
+ * one. Shorter ones (a quarter of all) end no step sooner, and cost a third more processor time.
+ * From when that is a small part of the wait, such a part of it, until the longest: a rank that
+ * waits for another one leaves the core to it. */
 #define TW_NAP_FIRST 10000U
-#define TW_NAP_MOST  500000U
+#define TW_NAP_LONG  500000U
+#define TW_NAP_PART  32
+#define TW_NAP_MOST  20000000U
 /* While only the endpoint is looked after: after the last call, and the longest. */
 #define TW_NAP_QUIET 1000000U
 #define TW_NAP_IDLE  10000000U
@@ -104,6 +107,14 @@ static void tw_progress_thread_tell(tw_progress_thread_t *thread)
     thread->told = thread->comm->ended;
 }
 
+/* How long to nap while operations are outstanding. */
+static uint64_t tw_progress_thread_patience(uint64_t napped)
+{
+    const uint64_t part = napped / TW_NAP_PART;
+
+    return part > TW_NAP_LONG ? part : napped < TW_NAP_LONG ? napped : TW_NAP_LONG;
+}
+
 /* Operations are outstanding: advance them, or leave it to the call that is inside. */
 static void tw_progress_thread_advance(tw_progress_thread_t *thread)
 {
@@ -125,8 +136,8 @@ static void tw_progress_thread_advance(tw_progress_thread_t *thread)
         thread->napped = 0;
         return;
     }
-    tw_progress_thread_nap(thread, TW_PROGRESS_THREAD_AWAKE, TW_NAP_FIRST, thread->napped,
-                           TW_NAP_MOST);
+    tw_progress_thread_nap(thread, TW_PROGRESS_THREAD_AWAKE, TW_NAP_FIRST,
+                           tw_progress_thread_patience(thread->napped), TW_NAP_MOST);
 }
 
 /* Nothing is outstanding, but the endpoint may have something left to do; as long as there are

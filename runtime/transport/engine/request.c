@@ -11,8 +11,10 @@
 #include "runtime/transport/engine/request.h"
 #include "runtime/transport/feedback/feedback.h"
 
-/* Between two looks at THINWIRE_TIMEOUT of a call that sleeps. */
-#define TW_LOOK_NS 20000000U
+/* Longest time between two looks of a call that sleeps at THINWIRE_TIMEOUT; a short one is looked
+ * at so many times. */
+#define TW_LOOK_NS 100000000U
+#define TW_LOOKS   16
 
 const char tw_in_place_mark = 0;
 
@@ -214,6 +216,14 @@ tw_status_t tw_wait(tw_request_t **request_p)
     return status;
 }
 
+static uint64_t tw_look_ns(const tw_comm_t *comm, uint64_t most_ns)
+{
+    const double   looks = comm->config.timeout * 1e9 / TW_LOOKS;
+    const uint64_t ns    = looks > 0.0 && looks < TW_LOOK_NS ? (uint64_t)looks : TW_LOOK_NS;
+
+    return most_ns < ns ? most_ns : ns;
+}
+
 tw_status_t tw_wait_for(tw_request_t **request_p, int milliseconds, int *done_p)
 {
     const uint64_t start = tw_clock_ns(), most = (uint64_t)milliseconds * 1000000U;
@@ -241,8 +251,7 @@ tw_status_t tw_wait_for(tw_request_t **request_p, int milliseconds, int *done_p)
             tw_engine_wait_some(comm);
             continue;
         }
-        tw_progress_thread_await(comm->progress_thread,
-                                 most - spent < TW_LOOK_NS ? most - spent : TW_LOOK_NS);
+        tw_progress_thread_await(comm->progress_thread, tw_look_ns(comm, most - spent));
         tw_engine_check_timeout(comm);
     }
     *done_p = !op->running || comm->status != TW_OK;
