@@ -9,11 +9,12 @@ dtype is _c.F32, F64, BF16 or F16, device None for host memory, else a Place; as
 stays where it is, even of a bytearray that somebody wants to grow.
 """
 import ctypes
+import functools
 import importlib
 import operator
 import sys
 from ctypes import POINTER, Structure, c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
-from typing import Any, NamedTuple, Optional, Tuple
+from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 import numpy
 
@@ -150,8 +151,13 @@ def _checked(found: Elements, name: str) -> Elements:
 
 
 def _any(x: Any, name: str, write: bool) -> Elements:
-    if isinstance(x, _ndarray) and x.dtype.name == "bfloat16":  # which the buffer protocol has no letter for
-        return _viewed(memoryview(x.view(UINT16)), _c.BF16, name, write)
+    if isinstance(x, _ndarray):
+        if x.dtype.name == "bfloat16":  # which the buffer protocol has no letter for
+            return _viewed(memoryview(x.view(UINT16)), _c.BF16, name, write)
+    else:
+        found = _tensor(x)
+        if found is not None:
+            return found
     try:
         view = memoryview(x)
     except TypeError:
@@ -177,6 +183,26 @@ def _viewed(view: memoryview, number: int, name: str, write: bool) -> Elements:
         return _addressof(anchor), count, number, view.shape or (), None, anchor
     array = numpy.asarray(view)
     return array.__array_interface__["data"][0], count, number, view.shape or (), None, array
+
+
+# ---- PyTorch -------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=None)
+def _torch_numbers(torch: Any) -> Dict[Any, int]:
+    found = {getattr(torch, name): number for number, name in enumerate(DTYPES)}
+    return {**found, torch.uint8: OCTETS, torch.int8: OCTETS}
+
+
+def _tensor(x: Any) -> Optional[Elements]:
+    """Those of a plain tensor in host memory, which DLPack takes ten times as long for; None: of anything else."""
+    torch = sys.modules.get("torch")
+    if torch is None or type(x) is not torch.Tensor or not x.is_cpu or x.layout is not torch.strided:
+        return None
+    number = _torch_numbers(torch).get(x.dtype)
+    if number is None or x.requires_grad or not x.is_contiguous() or x.is_conj() or x.is_neg():
+        return None
+    return x.data_ptr(), x.numel(), number, tuple(x.shape), None, (x.untyped_storage(), x)
 
 
 # ---- DLPack --------------------------------------------------------------------------------------
