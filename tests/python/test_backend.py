@@ -160,6 +160,17 @@ class Backend(unittest.TestCase):
             dist.all_to_all_single(out, x)
             self.assertTrue(torch.equal(out, want), count)
 
+    def test_order(self):
+        """Calls that wait run behind those that do not, from any thread."""
+        x = torch.ones(50000)
+        works = [dist.all_reduce(x, op=ReduceOp.SUM, async_op=True) for _ in range(5)]
+        dist.all_reduce(x, op=ReduceOp.MAX)
+        x += 1
+        self.assertTrue(all(work.is_completed() for work in works))
+        self.assertTrue(torch.equal(x, torch.full((50000,), size**5 + 1.0)))
+        then = dist.all_reduce(torch.ones(1), async_op=True).get_future().then(lambda _: dist.barrier())
+        then.wait()
+
     def test_all_to_all(self):
         for dtype, count in itertools.product(FLOATS + WHOLE + COMPLEX, SIZES):
             out = torch.empty(size * count, dtype=dtype)

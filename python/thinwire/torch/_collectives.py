@@ -2,8 +2,8 @@
 """thinwire/torch/_collectives.py - the collectives and messages of the backend "thinwire", by the names and arguments
 with which torch.distributed calls them.
 
-A group runs its collectives one after another, in the order of the calls, in a thread of its own. What travels how
-depends only on what is equal on all ranks: dtypes, numbers of elements, options; never on strides or addresses.
+A group runs its collectives one after another, in the order of the calls (_work.Worker). What travels how depends only
+on what is equal on all ranks: dtypes, numbers of elements, options; never on strides or addresses.
 """
 import datetime
 import functools
@@ -45,7 +45,8 @@ class Methods:
     def _run(self, what: str, function: Callable[[], None], tensors: Sequence[Any], options: Any = None) -> Any:
         self._calls += 1
         limit = seconds(getattr(options, "timeout", None), self._worker.limit)
-        return self._gathered(self._worker.submit(what, function, tensors, limit))
+        here = self._together is None and not getattr(options, "asyncOp", True)
+        return self._gathered(self._worker.submit(what, function, tensors, limit, here))
 
     def _gathered(self, work: Any) -> Any:
         if self._together is not None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""thinwire/torch/_work.py - what collectives and messages of the backend return, and the thread that runs a group's
-collectives in the order of the calls.
+"""thinwire/torch/_work.py - what collectives and messages of the backend return, and what runs a group's collectives in
+the order of the calls: its thread, or the caller, where that waits at once and nothing is before it.
 """
 import datetime
 import queue
@@ -38,7 +38,7 @@ class Work(_TorchWork):  # type: ignore[misc]
         super().__init__()
         self.what, self._tensors = what, list(tensors)
         self._done, self._error = threading.Event(), None  # type: Any, Optional[RuntimeError]
-        self._future: Any = torch.futures.Future()
+        self._future: Any = None  # nobody has asked for it
         self._once = threading.Lock()
 
     def end(self, error: Optional[RuntimeError] = None) -> None:
@@ -46,12 +46,16 @@ class Work(_TorchWork):  # type: ignore[misc]
         with self._once:  # of those that wait, and of the thread that completes the future
             if self._done.is_set():
                 return
-            self._error = error
+            self._error, asked = error, self._future is not None
             self._done.set()
-        if error is None:
+        if asked:
+            self._complete_future()
+
+    def _complete_future(self) -> None:
+        if self._error is None:
             self._future.set_result(self._tensors)
         else:
-            self._future.set_exception(error)
+            self._future.set_exception(self._error)
 
     def wait(self, timeout: Any = None) -> bool:
         limit = seconds(timeout, 0.0)
@@ -74,6 +78,12 @@ class Work(_TorchWork):  # type: ignore[misc]
         return self._error
 
     def get_future(self) -> Any:
+        with self._once:
+            asked, done = self._future is not None, self._done.is_set()
+            if not asked:
+                self._future = torch.futures.Future()
+        if done and not asked:
+            self._complete_future()
         return self._future
 
     def result(self) -> List[Any]:
@@ -91,7 +101,7 @@ class _Polled(Work):
     def get_future(self) -> Any:
         if not self._done.is_set():
             threading.Thread(target=self._complete, daemon=True).start()
-        return self._future
+        return super().get_future()
 
     def _complete(self) -> None:
         try:
@@ -173,14 +183,24 @@ class Worker:
         self.error: Optional[RuntimeError] = None
         self._end, self._limit, self._what = 0.0, limit, ""  # of what runs
         self._queue: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
+        self._gate, self._left = threading.Lock(), 0  # what has not run to its end, and who changes that
+        self._turn = threading.Lock()  # of what runs
         self._thread = threading.Thread(target=self._main, name="thinwire", daemon=True)
         self._thread.start()
 
-    def submit(self, what: str, function: Callable[[], None], tensors: Sequence[Any], limit: float) -> Work:
+    def submit(self, what: str, function: Callable[[], None], tensors: Sequence[Any], limit: float, here: bool) -> Work:
+        """here: the caller waits for it at once, and may as well run it."""
         work = Work(what, tensors)
-        if self.error is not None:
-            raise self.error
-        self._queue.put((work, function, limit))
+        self.look()
+        with self._gate:
+            here = here and self._left == 0
+            self._left += 1
+            if here:
+                self._turn.acquire()
+            else:
+                self._queue.put((work, function, limit))
+        if here:
+            self._run(work, function, limit)
         return work
 
     def look(self) -> None:
@@ -199,7 +219,7 @@ class Worker:
         """Whether all that was submitted has run."""
         self._queue.put(None)
         self._thread.join(self.limit)
-        well = self.error is None and not self._thread.is_alive()
+        well = self.error is None and self._left == 0
         self.error = self.error or RuntimeError("thinwire: the process group was destroyed")
         return well
 
@@ -211,17 +231,23 @@ class Worker:
             item = self._queue.get()
             if item is None:
                 return
-            work, function, self._limit = item
-            self._what = work.what
-            self._end = time.monotonic() + self._limit
-            try:
-                self.look()
-                function()
-            except BaseException as error:
-                self.error = self.error or failure(error)
-                work.end(self.error)
-            else:
-                work.end()
-            del item, work, function  # tensors are not kept until the next one comes
+            self._turn.acquire()
+            self._run(*item)
+            del item  # tensors are not kept until the next one comes
 
-
+    def _run(self, work: Work, function: Callable[[], None], limit: float) -> None:
+        """In its turn, which ends with it."""
+        self._what, self._limit, self._end = work.what, limit, time.monotonic() + limit
+        error = None
+        try:
+            self.look()
+            function()
+        except BaseException as caught:
+            error = self.error = self.error or failure(caught)
+            if not isinstance(caught, Exception):  # for the program
+                raise
+        finally:
+            with self._gate:
+                self._left -= 1
+            self._turn.release()
+            work.end(error)
