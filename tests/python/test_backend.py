@@ -83,6 +83,13 @@ def strided(x):
     return gaps
 
 
+def held():
+    """Descriptors, threads and the memory of nodes of this process."""
+    with open("/proc/self/maps") as maps:
+        shared = sum("/dev/shm/" in line for line in maps)
+    return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task")), shared
+
+
 class Backend(unittest.TestCase):
     def near(self, got, want, what):
         if got.dtype in ULPS or got.dtype in (torch.float64, torch.complex128):
@@ -239,7 +246,8 @@ class Backend(unittest.TestCase):
         self.assertTrue(torch.equal(x.to_dense(), want))
 
     def test_groups(self):
-        for times in range(3):
+        before = None
+        for _ in range(3):
             groups = [dist.new_group([r for r in range(size) if r % 2 == part]) for part in range(min(2, size))]
             mine = groups[rank % len(groups)]
             x = torch.ones(5)
@@ -248,11 +256,23 @@ class Backend(unittest.TestCase):
             for group in groups[:: 1 if rank % 2 else -1]:  # in another order
                 if group is not dist.GroupMember.NON_GROUP_MEMBER:
                     dist.destroy_process_group(group)
+            before = before or held()
+        self.assertEqual(held(), before)
         pair = [r for r in range(size) if r // 2 == rank // 2]  # made by its members alone
         group = dist.new_group(pair, use_local_synchronization=True)
         x = torch.full((3,), rank)
         dist.all_reduce(x, group=group)
         self.assertEqual(int(x[0]), sum(pair))
+
+    def test_children(self):
+        """Those that PyTorch forks to load data."""
+        samples = torch.arange(24.0).view(12, 2)
+        total = torch.zeros(2)
+        for batch in torch.utils.data.DataLoader(samples, batch_size=4, num_workers=2):
+            part = batch.sum(0)
+            dist.all_reduce(part)
+            total += part
+        self.assertTrue(torch.equal(total, size * samples.sum(0)))
 
     def test_beside_another_backend(self):
         group = dist.new_group(backend="cpu:thinwire,cuda:gloo")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """test_store.py [torch] - ranks that are processes of this program, and meet through a store: one of files, or the
 TCPStore and FileStore of PyTorch. No MPI is loaded."""
+import datetime
 import os
 import shutil
 import signal
@@ -95,6 +96,57 @@ def refused(store, rank):
         assert isinstance(found.__cause__, OSError), found.__cause__
 
 
+# ---- the backend of PyTorch ----------------------------------------------------------------------
+
+
+def as_torchrun(store, rank, limit):
+    """Start the default group as a process of torchrun, whose agent has the store, does."""
+    import torch.distributed as dist
+
+    import thinwire.torch  # noqa: F401  # which registers it
+
+    os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(SIZE), TORCHELASTIC_USE_AGENT_STORE="True")
+    os.environ.update(TORCHELASTIC_RUN_ID="test", TORCHELASTIC_RESTART_COUNT="0")
+    os.environ.update(MASTER_ADDR=store.host, MASTER_PORT=str(store.port))
+    dist.init_process_group("thinwire", timeout=datetime.timedelta(seconds=limit))
+    return dist
+
+
+def raises(words, call, *arguments, **options):
+    try:
+        call(*arguments, **options)
+    except RuntimeError as found:
+        assert words in str(found) and "\n" not in str(found), found
+        return
+    raise AssertionError(words)
+
+
+def backend(store, rank):
+    """Limits of calls which are not those of their groups; then a killed rank, on which all that waits or comes raises."""
+    dist = as_torchrun(store, rank, 60)
+    import torch
+
+    hasty, patient = dist.new_group(timeout=datetime.timedelta(seconds=0.5)), dist.new_group()
+    dist.barrier(patient)
+    if rank == 1:
+        time.sleep(1)
+    dist.barrier(hasty, timeout=datetime.timedelta(seconds=60))
+    if rank != 1:
+        raises("waiting for rank 1", dist.barrier, patient, timeout=datetime.timedelta(seconds=0.2))
+        store.set("gave up %d" % rank, "")
+    store.wait(["gave up 0", "gave up 2"])
+    x = torch.ones(100000)
+    dist.all_reduce(x)
+    if rank == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    begin = time.monotonic()
+    works = [dist.all_reduce(x, async_op=True) for _ in range(2)]
+    for work in works:
+        raises("rank 0 was lost", work.wait)
+    raises("rank 0 was lost", dist.barrier)
+    assert time.monotonic() - begin < 30
+
+
 def launch(name, run, make, victim=None):
     """The case on all ranks, each with its store."""
     children = []
@@ -121,6 +173,7 @@ def main(folder):
 
         launch("FileStore", sums, lambda rank: dist.FileStore(os.path.join(folder, "file"), SIZE))
         first = dist.TCPStore("localhost", 0, SIZE, True, wait_for_workers=False)
+        launch("the backend", backend, lambda rank: dist.TCPStore("localhost", first.port, SIZE, False), 0)
         launch("TCPStore", sums, lambda rank: dist.PrefixStore("a", dist.TCPStore("localhost", first.port, SIZE, False)))
     assert "CDLL" not in _library.lib.__dict__  # this process has loaded neither
     assert thinwire.Codec("tree8").spec.startswith("tree8")

@@ -32,11 +32,10 @@ class Methods:
 
     def _begin(self, rank: int, size: int, comm: Any, options: _policy.Options, limit: float) -> None:
         self._rank, self._size, self._comm, self._options = rank, size, comm, options
-        self._worker = Worker(limit)
+        self._worker = Worker(limit, comm.set_timeout)
         self._mover = Mover(comm, self._worker.wait)
         self._together: Optional[List[Any]] = None
         self._calls = 0
-        comm.set_timeout(limit)
 
     def _group(self) -> Any:
         """The process group that programs see."""
@@ -379,7 +378,6 @@ class Methods:
 
     def set_timeout(self, limit: Any) -> None:
         self._worker.limit = seconds(limit, self._worker.limit)
-        self._comm.set_timeout(self._worker.limit)
 
     def _set_sequence_number_for_group(self) -> None:
         self._calls = 0

@@ -14,6 +14,7 @@ from torch._C._distributed_c10d import Work as _TorchWork
 from thinwire.errors import TimeLimitError
 
 _LOOK = 0.1  # seconds between two looks whether the group was aborted
+_LATER = 0.2  # seconds after its limit the library, which names the ranks that it waits for, should have given up
 _NAP_FIRST, _NAP_MOST = 2e-5, 1e-3  # seconds, of one who waits for a message
 
 
@@ -176,12 +177,13 @@ class Message(_Polled):
 
 class Worker:
     """Runs functions one after another. The first that fails, or lasts too long, is the last: what comes after fails at
-    once, since other ranks may be elsewhere."""
+    once, since other ranks may be elsewhere. `tell` is called with the limit of the next where it is another one."""
 
-    def __init__(self, limit: float) -> None:
+    def __init__(self, limit: float, tell: Callable[[float], None]) -> None:
         self.limit = limit  # seconds
         self.error: Optional[RuntimeError] = None
-        self._end, self._limit, self._what = 0.0, limit, ""  # of what runs
+        self._tell = tell
+        self._end, self._limit, self._what = 0.0, 0.0, ""  # of what runs
         self._queue: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
         self._gate, self._left = threading.Lock(), 0  # what has not run to its end, and who changes that
         self._turn = threading.Lock()  # of what runs
@@ -237,10 +239,13 @@ class Worker:
 
     def _run(self, work: Work, function: Callable[[], None], limit: float) -> None:
         """In its turn, which ends with it."""
-        self._what, self._limit, self._end = work.what, limit, time.monotonic() + limit
+        self._what, self._end = work.what, time.monotonic() + limit + _LATER
         error = None
         try:
             self.look()
+            if limit != self._limit:
+                self._tell(limit)
+            self._limit = limit
             function()
         except BaseException as caught:
             error = self.error = self.error or failure(caught)
