@@ -21,6 +21,7 @@
 #define TW_STRANGER_NS UINT64_C(10000000000) /* for a HELLO */
 
 static void tw_stream_read(tw_world_t *world, tw_stream_t *s, bool all);
+static void tw_strangers_hear(tw_world_t *world);
 
 /* ---- the end of a stream --------------------------------------------------------------------- */
 
@@ -37,19 +38,21 @@ static void tw_stream_move(tw_world_t *world, tw_stream_t *s, tw_stream_t *other
     tw_stream_flush(world, other);
 }
 
-/* A stream has ended, or failed. Is its peer gone? The other stream may have a BYE; and what a peer
- * that has left has sent last may yet come over it. */
+/* A stream has ended, or failed. Is its peer gone? The other stream, which may not have been heard
+ * yet, may have a BYE; and what a peer that has left has sent last may yet come over it. */
 static void tw_stream_end(tw_world_t *world, tw_stream_t *s, int error)
 {
     const int    rank  = s->rank;
     tw_peer_t   *peer  = &world->peers[rank];
     const bool   tried = !s->connected;
-    tw_stream_t *other = peer->stream[peer->stream[0] == s ? 1 : 0];
+    tw_stream_t *other;
 
     if (s->fd < 0 || s->ending) {
         return;
     }
     s->ending = true;
+    tw_strangers_hear(world);
+    other = peer->stream[peer->stream[0] == s ? 1 : 0];
     if (other != NULL) {
         tw_stream_read(world, other, true);
         other = peer->stream[peer->stream[0] == s ? 1 : 0];
@@ -140,6 +143,16 @@ static void tw_stream_accept(tw_world_t *world)
     }
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
         tw_world_fail(world, TW_FAILED(TW_FAILED_SYSTEM, errno, world->rank));
+    }
+}
+
+/* What all say that have connected. What one says may end others. */
+static void tw_strangers_hear(tw_world_t *world)
+{
+    tw_stream_accept(world);
+    for (tw_stream_t *s = world->strangers, *next; s != NULL; s = next) {
+        next = s->next;
+        tw_stream_read(world, s, true);
     }
 }
 

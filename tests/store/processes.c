@@ -278,6 +278,65 @@ static void late(void)
     tw_context_destroy(ctx);
 }
 
+/* ---- ranks that leave ------------------------------------------------------------------------ */
+
+static void tell(const char *what)
+{
+    CHECK(t_folder_put(folder, what, "", 0) == 0);
+}
+
+static void hear(const char *what)
+{
+    char none;
+
+    CHECK(t_folder_get(folder, what, &none, 0, LIMIT) == 0);
+}
+
+static void complete(tw_message_t *message)
+{
+    int done = message == NULL;
+
+    while (!done) {
+        CHECK(tw_message_test(&message, &done, NULL) == TW_OK);
+        done = done || message == NULL;
+    }
+}
+
+/* Ranks 1 and 3, which set-up does not connect, connect to each other at once. Rank 3 leaves before
+ * it sees the other's connection, which is reset; what it has sent, and that it has left, stands in
+ * its own, which rank 1 has not seen either. */
+static void crossing(void)
+{
+    tw_context_t *ctx;
+    tw_comm_t    *comm;
+    tw_message_t *message = NULL;
+    float         x       = (float)rank;
+
+    setenv("THINWIRE_NODE_RANKS", "1", 1);
+    ctx  = context();
+    comm = world(ctx);
+    if (rank == 3) {
+        hear("ready");
+        CHECK(tw_message_send(comm, &x, sizeof(x), 1, 0, &message) == TW_OK);
+        complete(message);
+        tell("sent");
+        hear("awaited");
+    } else if (rank == 1) {
+        tell("ready");
+        hear("sent");
+        CHECK(tw_message_recv(comm, &x, sizeof(x), 3, 0, &message) == TW_OK);
+        tell("awaited");
+        hear("left");
+        complete(message);
+        CHECK(x == 3.0f);
+    }
+    CHECK(tw_comm_status(comm) == TW_OK && lines[0] == '\0');
+    done(comm, ctx);
+    if (rank == 3) {
+        tell("left");
+    }
+}
+
 /* ---- strangers ------------------------------------------------------------------------------- */
 
 /* The ports at which this process listens. */
@@ -485,6 +544,7 @@ static const trial_t trials[] = {{"collectives", collectives, {1, 2, 3, 4, 7}, 0
                                  {"a killed rank", killed, {3, 4, 7}, 2},
                                  {"a killed rank, by messages", killed_by_messages, {3, 4, 7}, 2},
                                  {"a late rank", late, {3}, 0},
+                                 {"connections that cross", crossing, {4}, 0},
                                  {"strangers", strangers, {2, 4}, 0},
                                  {"groups", groups, {3}, 0},
                                  {"members", members, {4, 7}, 0},
