@@ -62,16 +62,25 @@ tw_tcp_message_t *tw_list_pop(tw_tcp_list_t *list)
     return list->first != NULL ? tw_list_take(list, NULL) : NULL;
 }
 
-tw_tcp_message_t *tw_list_match(tw_tcp_list_t *list, uint64_t context, int tag)
+/* The first that matches, left where it is, and what stands before it. */
+static tw_tcp_message_t *tw_list_seek(const tw_tcp_list_t *list, const tw_frame_t *frame,
+                                      tw_tcp_message_t **before_p)
 {
-    tw_tcp_message_t *before = NULL;
+    tw_tcp_message_t *m = list->first;
 
-    for (tw_tcp_message_t *m = list->first; m != NULL; before = m, m = m->next) {
-        if (m->frame.context == context && m->frame.tag == tag) {
-            return tw_list_take(list, before);
-        }
+    *before_p = NULL;
+    while (m != NULL && (m->frame.context != frame->context || m->frame.tag != frame->tag)) {
+        *before_p = m;
+        m         = m->next;
     }
-    return NULL;
+    return m;
+}
+
+tw_tcp_message_t *tw_list_match(tw_tcp_list_t *list, const tw_frame_t *frame)
+{
+    tw_tcp_message_t *before;
+
+    return tw_list_seek(list, frame, &before) != NULL ? tw_list_take(list, before) : NULL;
 }
 
 tw_tcp_message_t *tw_list_numbered(tw_tcp_list_t *list, uint64_t number)
@@ -100,34 +109,25 @@ bool tw_match_fits(tw_tcp_message_t *receive, size_t size)
     return size == 0 || receive->data != NULL;
 }
 
-/* The first that matches, left where it is. */
-static const tw_tcp_message_t *tw_list_seek(const tw_tcp_list_t *list, const tw_frame_t *frame)
-{
-    const tw_tcp_message_t *m = list->first;
-
-    while (m != NULL && (m->frame.context != frame->context || m->frame.tag != frame->tag)) {
-        m = m->next;
-    }
-    return m;
-}
-
 /* The receive that was posted first, from this peer or from any. */
 static tw_tcp_message_t *tw_match_posted(tw_world_t *world, tw_peer_t *peer,
                                          const tw_frame_t *frame)
 {
-    const tw_tcp_message_t *wild  = tw_list_seek(&world->wild, frame);
-    const tw_tcp_message_t *named = wild != NULL ? tw_list_seek(&peer->posted, frame) : NULL;
-    tw_tcp_message_t       *found;
+    tw_tcp_message_t *before[2];
+    tw_tcp_message_t *wild  = tw_list_seek(&world->wild, frame, &before[0]);
+    tw_tcp_message_t *named = tw_list_seek(&peer->posted, frame, &before[1]);
 
-    if (wild == NULL || (named != NULL && named->frame.sender < wild->frame.sender)) {
-        return tw_list_match(&peer->posted, frame->context, frame->tag);
+    if (named != NULL && (wild == NULL || named->frame.sender < wild->frame.sender)) {
+        return tw_list_take(&peer->posted, before[1]);
     }
-    found         = tw_list_match(&world->wild, frame->context, frame->tag);
-    found->source = 0;
-    while (&world->peers[found->group->ranks[found->source]] != peer) {
-        found->source++;
+    if (wild != NULL) {
+        tw_list_take(&world->wild, before[0]);
+        wild->source = 0;
+        while (&world->peers[wild->group->ranks[wild->source]] != peer) {
+            wild->source++;
+        }
     }
-    return found;
+    return wild;
 }
 
 tw_tcp_message_t *tw_match_arrival(tw_world_t *world, tw_peer_t *peer, const tw_frame_t *frame)

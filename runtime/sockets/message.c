@@ -62,15 +62,6 @@ tw_tcp_message_t *tw_tcp_send(tw_tcp_group_t *group, const void *data, size_t si
     return m;
 }
 
-/* A message that has come before its receive, which waits for one of this rank; NULL: none. */
-static tw_tcp_message_t *tw_tcp_unexpected(tw_tcp_message_t *receive, int source)
-{
-    const tw_tcp_group_t *group = receive->group;
-    tw_peer_t            *peer  = &group->world->peers[group->ranks[source]];
-
-    return tw_list_match(&peer->unexpected, receive->frame.context, receive->frame.tag);
-}
-
 static void tw_tcp_post(tw_world_t *world, tw_tcp_message_t *receive)
 {
     int rank;
@@ -104,7 +95,7 @@ tw_tcp_message_t *tw_tcp_recv(tw_tcp_group_t *group, void *data, size_t size, in
     m->group  = group;
     m->source = source;
     for (int r = source == MPI_ANY_SOURCE ? 0 : source; r <= last && found == NULL; r++) {
-        found     = tw_tcp_unexpected(m, r);
+        found     = tw_list_match(&world->peers[group->ranks[r]].unexpected, &m->frame);
         m->source = found != NULL ? r : source;
     }
     if (found == NULL) {

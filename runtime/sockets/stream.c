@@ -61,12 +61,11 @@ void tw_stream_close(tw_world_t *world, tw_stream_t *s)
     world->ended = s;
 }
 
-/* A frame at once, where it does not come into the middle of another: to say why all ends. */
-static void tw_stream_say(tw_world_t *world, tw_stream_t *s, tw_frame_kind_t kind, int rank)
+/* LOST, at once, where it does not come into the middle of another frame: why all ends. */
+static void tw_stream_lost(tw_stream_t *s, int rank)
 {
-    const tw_frame_t frame = {.kind = kind, .tag = rank};
+    const tw_frame_t frame = {.kind = TW_FRAME_LOST, .tag = rank};
 
-    (void)world;
     if (s->connected && s->queue.first == NULL) {
         (void)!send(s->fd, &frame, sizeof(frame), MSG_NOSIGNAL | MSG_DONTWAIT);
     }
@@ -83,9 +82,8 @@ void tw_world_fail(tw_world_t *world, int error)
             tw_stream_t *s = world->peers[r].stream[i];
 
             if (s != NULL) {
-                tw_stream_say(world, s, TW_FRAME_LOST,
-                              TW_FAILED_CLASS(error) == TW_FAILED_LOST ? TW_FAILED_RANK(error)
-                                                                       : world->rank);
+                tw_stream_lost(s, TW_FAILED_CLASS(error) == TW_FAILED_LOST ? TW_FAILED_RANK(error)
+                                                                           : world->rank);
                 shutdown(s->fd, SHUT_WR);
             }
         }
@@ -246,7 +244,7 @@ void tw_stream_close_all(tw_world_t *world, bool bye)
                 tw_list_append(&s->queue, goodbye);
                 tw_stream_flush(world, s);
             } else if (s != NULL && world->error == MPI_SUCCESS) {
-                tw_stream_say(world, s, TW_FRAME_LOST, world->rank);
+                tw_stream_lost(s, world->rank);
             }
             while (goodbye != NULL && s->fd >= 0 && s->connected && s->queue.first != NULL &&
                    poll(&waits, 1, TW_FAREWELL_MS) > 0) {

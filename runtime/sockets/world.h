@@ -157,7 +157,7 @@ void              tw_tcp_free(tw_tcp_message_t *message);
 void              tw_list_append(tw_tcp_list_t *list, tw_tcp_message_t *message);
 /* Take the first that matches out of the list; NULL: none does. By communicator and tag, or by its
  * number. */
-tw_tcp_message_t *tw_list_match(tw_tcp_list_t *list, uint64_t context, int tag);
+tw_tcp_message_t *tw_list_match(tw_tcp_list_t *list, const tw_frame_t *frame);
 tw_tcp_message_t *tw_list_numbered(tw_tcp_list_t *list, uint64_t number);
 tw_tcp_message_t *tw_list_pop(tw_tcp_list_t *list);
 
