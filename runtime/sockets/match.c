@@ -142,16 +142,17 @@ tw_tcp_message_t *tw_match_arrival(tw_world_t *world, tw_peer_t *peer, const tw_
         return NULL;
     }
     message->frame = *frame;
-    if (frame->kind == TW_FRAME_EAGER && frame->size > 0) {
-        message->data  = malloc(frame->size);
-        message->owned = true;
-        if (message->data == NULL) {
-            free(message);
-            return NULL;
-        }
-    }
     tw_list_append(&peer->unexpected, message);
     return message;
+}
+
+bool tw_match_place(tw_tcp_message_t *message)
+{
+    if (message->data == NULL && message->frame.size > 0) {
+        message->owned = message->taker == NULL;
+        message->data  = message->owned ? malloc(message->frame.size) : message->taker->data;
+    }
+    return message->frame.size == 0 || message->data != NULL;
 }
 
 void tw_match_complete(tw_tcp_message_t *message)
@@ -160,8 +161,11 @@ void tw_match_complete(tw_tcp_message_t *message)
 
     message->done = true;
     message->world->moved++;
+    if (message->asked || taker != NULL) {
+        message->world->matched = message->world->polls;
+    }
     if (taker != NULL) { /* it had come before its receive, but not all of it */
-        if (taker->error == MPI_SUCCESS && message->frame.size > 0) {
+        if (message->owned && taker->error == MPI_SUCCESS) {
             memcpy(taker->data, message->data, message->frame.size);
         }
         taker->done = true;

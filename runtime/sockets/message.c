@@ -27,7 +27,7 @@ static bool tw_tcp_to_self(tw_peer_t *self, tw_tcp_message_t *send)
     send->done       = true;
     send->frame.kind = TW_FRAME_EAGER;
     taker            = tw_match_arrival(send->world, self, &send->frame);
-    if (taker == NULL) {
+    if (taker == NULL || !tw_match_place(taker)) {
         return false;
     }
     if (send->frame.size > 0) {

@@ -16,8 +16,9 @@
 #include "runtime/base/clock.h"
 #include "runtime/sockets/world.h"
 
-#define TW_EVENTS      16                    /* of a poll */
-#define TW_STRANGERS   64                    /* at a time */
+#define TW_EVENTS      16 /* of a poll */
+#define TW_HELD_POLLS  2  /* in the second, what the first has ended is begun again */
+#define TW_STRANGERS   64 /* at a time */
 #define TW_STRANGER_NS UINT64_C(10000000000) /* for a HELLO */
 
 static void tw_stream_read(tw_world_t *world, tw_stream_t *s, bool all);
@@ -219,21 +220,47 @@ static bool tw_stream_frame(tw_world_t *world, tw_stream_t *s, const tw_frame_t 
     return false;
 }
 
-static void tw_stream_arrived(tw_stream_t *s)
+/* Data of the message that is coming which is staged from `at` on; false: it waits for more, or for
+ * its receive. What comes behind a message that a receive waited for may be for the next receive,
+ * which the caller has yet to post: it is left in the system until then, not copied twice. */
+static bool tw_stream_fill(tw_world_t *world, tw_stream_t *s, size_t *at, bool all)
 {
-    if (s->incoming != NULL && s->incoming->moved == s->incoming->frame.size) {
-        tw_match_complete(s->incoming);
-        s->incoming = NULL;
+    tw_tcp_message_t *m    = s->incoming;
+    const size_t      left = s->staged - *at, want = m->frame.size - m->moved;
+    const size_t      part = left < want ? left : want;
+
+    if (!all && s->held == 0 && m->data == NULL && m->frame.size > TW_STAGE &&
+        world->matched == world->polls) {
+        s->held     = world->polls;
+        world->held = true;
+        return false;
     }
+    s->held = 0;
+    if (!tw_match_place(m)) {
+        tw_world_fail(world, TW_FAILED(TW_FAILED_MEMORY, 0, world->rank));
+        return false;
+    }
+    if (part > 0) {
+        memcpy(m->data + m->moved, s->stage + *at, part);
+    }
+    m->moved += part;
+    *at += part;
+    if (m->moved < m->frame.size) {
+        return false;
+    }
+    tw_match_complete(m);
+    s->incoming = NULL;
+    return true;
 }
 
 /* What is staged: frames, and the beginnings of what follows them. */
-static void tw_stream_parse(tw_world_t *world, tw_stream_t *s)
+static void tw_stream_parse(tw_world_t *world, tw_stream_t *s, bool all)
 {
     size_t     at = 0;
     tw_frame_t frame;
 
-    while (s->fd >= 0 && world->error == MPI_SUCCESS && s->incoming == NULL &&
+    while (s->fd >= 0 && world->error == MPI_SUCCESS &&
+           (s->incoming == NULL || tw_stream_fill(world, s, &at, all)) &&
            s->staged - at >= sizeof(frame)) {
         memcpy(&frame, s->stage + at, sizeof(frame));
         at += sizeof(frame);
@@ -241,18 +268,6 @@ static void tw_stream_parse(tw_world_t *world, tw_stream_t *s)
             tw_stranger_hello(world, s, &frame);
         } else if (!tw_stream_frame(world, s, &frame)) {
             tw_world_fail(world, TW_FAILED(TW_FAILED_LOST, EPROTO, s->rank));
-        }
-        if (s->incoming != NULL) {
-            tw_tcp_message_t *m    = s->incoming;
-            const size_t      left = s->staged - at, want = m->frame.size - m->moved;
-            const size_t      part = left < want ? left : want;
-
-            if (part > 0) {
-                memcpy(m->data + m->moved, s->stage + at, part);
-            }
-            m->moved += part;
-            at += part;
-            tw_stream_arrived(s);
         }
     }
     memmove(s->stage, s->stage + at, s->staged - at);
@@ -294,12 +309,30 @@ static void tw_stream_read(tw_world_t *world, tw_stream_t *s, bool all)
 {
     size_t got = 1, room = 1;
 
-    while (got > 0 && (all || got == room) && s->fd >= 0 && s->connected &&
+    if (s->held != 0 && (all || world->polls - s->held >= TW_HELD_POLLS)) {
+        tw_stream_parse(world, s, all);
+    }
+    while (got > 0 && (all || got == room) && s->fd >= 0 && s->connected && s->held == 0 &&
            world->error == MPI_SUCCESS) {
         got = tw_stream_fetch(world, s, &room);
         if (got > 0) {
-            tw_stream_arrived(s);
-            tw_stream_parse(world, s);
+            tw_stream_parse(world, s, all);
+        }
+    }
+}
+
+/* What the last poll left. */
+static void tw_streams_resume(tw_world_t *world)
+{
+    world->held = false;
+    for (int r = 0; r < world->size; r++) {
+        for (int i = 0; i < 2; i++) {
+            tw_stream_t *s = world->peers[r].stream[i];
+
+            if (s != NULL && s->held != 0) {
+                tw_stream_read(world, s, false);
+                world->held = world->held || s->held != 0;
+            }
         }
     }
 }
@@ -309,6 +342,10 @@ void tw_stream_poll(tw_world_t *world)
     struct epoll_event events[TW_EVENTS];
     const int          n = epoll_wait(world->epoll, events, TW_EVENTS, 0);
 
+    world->polls++;
+    if (world->held) {
+        tw_streams_resume(world);
+    }
     for (int i = 0; i < n && world->error == MPI_SUCCESS; i++) {
         tw_stream_t *s = events[i].data.ptr;
 

@@ -105,6 +105,7 @@ typedef struct tw_stream {
     int               rank; /* -1: a stranger, who has not said HELLO */
     bool              connected, ending;
     uint64_t          since_ns; /* a stranger's arrival */
+    uint64_t          held;     /* the poll since which a message waits for its receive; or 0 */
     tw_tcp_list_t     queue;    /* to be sent */
     tw_tcp_message_t *incoming; /* whose data is coming; NULL: a frame comes next */
     size_t            staged;   /* bytes at stage */
@@ -131,6 +132,9 @@ struct tw_world {
     uint64_t        limit_ns; /* of blocking calls, without progress; 0: none */
     uint64_t        number;   /* of the last offer or receive of one */
     uint64_t        moved;    /* counts what came and went */
+    uint64_t        polls;    /* counts them */
+    uint64_t        matched;  /* the last poll in which a message completed its receive */
+    bool            held;     /* a stream may be */
     int             error;    /* what ended it: all calls return that */
     tw_peer_t      *peers;
     tw_tcp_list_t   wild; /* posted receives from any rank */
@@ -166,6 +170,8 @@ tw_tcp_message_t *tw_list_pop(tw_tcp_list_t *list);
 tw_tcp_message_t *tw_match_arrival(tw_world_t *world, tw_peer_t *peer, const tw_frame_t *frame);
 /* Have a receive take a message of `size` bytes: an error of it where there is no room. */
 bool tw_match_fits(tw_tcp_message_t *receive, size_t size);
+/* Where its data goes: to its receive, or else to memory of its own; false: there is none. */
+bool tw_match_place(tw_tcp_message_t *message);
 /* All data of a message has come. */
 void tw_match_complete(tw_tcp_message_t *message);
 

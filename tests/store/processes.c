@@ -302,6 +302,54 @@ static void complete(tw_message_t *message)
     }
 }
 
+/* Each behind one that is awaited, and before one that is awaited, too. */
+static void untimely(void)
+{
+    const size_t  counts[] = {0, 1, 2000, 50000, 100003};
+    tw_context_t *ctx;
+    tw_comm_t    *comm;
+
+    setenv("THINWIRE_NODE_RANKS", "1", 1);
+    ctx  = context();
+    comm = world(ctx);
+    for (int c = 0; c < 5; c++) {
+        const size_t  n = counts[c], bytes = n * sizeof(float);
+        float        *x[3], *y[3];
+        tw_message_t *sent[3] = {NULL}, *received[3] = {NULL};
+        size_t        wrong = 0;
+
+        for (int tag = 0; tag < 3; tag++) {
+            x[tag] = calloc(n + 1, sizeof(float));
+            y[tag] = calloc(n + 1, sizeof(float));
+            for (size_t i = 0; i < n; i++) {
+                x[tag][i] = element(rank + tag, i);
+            }
+        }
+        for (int tag = 0; tag < 3; tag += 2) {
+            CHECK(tw_message_recv(comm, y[tag], bytes, (rank + 1) % size, tag, &received[tag]) ==
+                  TW_OK);
+        }
+        for (int tag = 0; tag < 3; tag++) {
+            CHECK(tw_message_send(comm, x[tag], bytes, (rank + size - 1) % size, tag, &sent[tag]) ==
+                  TW_OK);
+        }
+        complete(received[0]);
+        complete(received[2]);
+        CHECK(tw_message_recv(comm, y[1], bytes, (rank + 1) % size, 1, &received[1]) == TW_OK);
+        complete(received[1]);
+        for (int tag = 0; tag < 3; tag++) {
+            complete(sent[tag]);
+            for (size_t i = 0; i < n; i++) {
+                wrong += y[tag][i] != element((rank + 1) % size + tag, i);
+            }
+            free(x[tag]);
+            free(y[tag]);
+        }
+        CHECK(wrong == 0);
+    }
+    done(comm, ctx);
+}
+
 /* Ranks 1 and 3, which set-up does not connect, connect to each other at once. Rank 3 leaves before
  * it sees the other's connection, which is reset; what it has sent, and that it has left, stands in
  * its own, which rank 1 has not seen either. */
@@ -544,6 +592,7 @@ static const trial_t trials[] = {{"collectives", collectives, {1, 2, 3, 4, 7}, 0
                                  {"a killed rank", killed, {3, 4, 7}, 2},
                                  {"a killed rank, by messages", killed_by_messages, {3, 4, 7}, 2},
                                  {"a late rank", late, {3}, 0},
+                                 {"messages that nobody awaits", untimely, {1, 3}, 0},
                                  {"connections that cross", crossing, {4}, 0},
                                  {"strangers", strangers, {2, 4}, 0},
                                  {"groups", groups, {3}, 0},
