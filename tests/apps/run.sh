@@ -282,14 +282,14 @@ suite_all() {
 # ---- PyTorch's own tests of torch.distributed ----------------------------------------------------
 
 torch=$top_builddir/torch
-# torch_suite BACKEND: a line for each test in $scratch/torch.BACKEND; a test that ends the job is not run again.
+# torch_suite BACKEND LAUNCHER: a line for each test in $scratch/torch.LAUNCHER.BACKEND; one that ends the job is not run again.
 torch_suite() {
-    local to=$scratch/torch.$1
+    local to=$scratch/torch.${2##*/}.$1
     : >"$to"
     for _ in {1..12}; do
         MASTER_PORT=$((20000 + RANDOM % 9000)) GLOO_SOCKET_IFNAME=lo THINWIRE_LIBRARY=$top_builddir/lib/libthinwire.so \
             PYTHONPATH=$top_srcdir/python PYTHONWARNINGS=ignore \
-            timeout -k 5 400 "$mpirun" -n 3 "$torch/bin/python" "$apps/torch_suite.py" "$1" "$to" >>"$scratch/torch.out" 2>&1
+            timeout -k 5 400 "$2" -n 3 "$torch/bin/python" "$apps/torch_suite.py" "$1" "$to" >>"$scratch/torch.out" 2>&1
         grep -q '^end$' "$to" && return
         echo "ended the job" >>"$to"
     done
@@ -297,13 +297,14 @@ torch_suite() {
     return 1
 }
 # What passes with gloo passes. One test wants the name "gloo" in a log.
-torch_tests() {
-    torch_suite gloo && torch_suite thinwire || return 1
+torch_tests() { # LAUNCHER
+    local gloo=$scratch/torch.${mpirun##*/}.gloo
+    { [ -e "$gloo" ] || torch_suite gloo "$mpirun"; } && torch_suite thinwire "$1" || return 1
     awk -F '\t' '$1 == "test_ddp_logging_data_cpu" { next }
         NR == FNR { if ($2 == "ok") { want[$1] = 1; n++ }; next }
         $1 in want && $2 == "ok" { delete want[$1] }
         END { for (name in want) print name; print n, "pass with gloo"; for (name in want) exit 1; exit n < 90 }' \
-        "$scratch/torch.gloo" "$scratch/torch.thinwire"
+        "$gloo" "$scratch/torch.${1##*/}.thinwire"
 }
 
 # ---- all -----------------------------------------------------------------------------------------
@@ -322,7 +323,8 @@ both "mpi4py SGD" sgd_all "python3-mpi4py python3-numpy" "$python" -c 'import mp
 both "mpi4py collectives" collectives_all "python3-mpi4py python3-numpy" "$python" -c 'import mpi4py, numpy'
 both "mpi4py's tests" suite_all "of PyPI (./quickstart check --apps)" "$mpi4py/bin/python" -c 'import mpi4py, numpy'
 if "$torch/bin/python" -c 'import expecttest, torch' >/dev/null 2>&1; then
-    check "PyTorch's tests of torch.distributed, by the backend" torch_tests
+    check "PyTorch's tests of torch.distributed, by the backend" torch_tests "$mpirun"
+    check "PyTorch's tests of torch.distributed, by the backend without MPI" torch_tests "$top_srcdir/tests/store/start.sh"
 else
     skip "PyTorch's tests of torch.distributed, by the backend" "needs PyTorch and expecttest (./quickstart check --apps)"
 fi

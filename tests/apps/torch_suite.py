@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""torch_suite.py BACKEND FILE [PATTERN] - PyTorch's own distributed_test.py in the ranks of one mpirun, by gloo or by thinwire under
-the name of gloo, which these tests ask for. FILE, written by rank 0, gets a line for each test: its name and "ok", "skip" or
-why it failed; tests that stand there are not run again, so that a caller may go on after one that ended the job.
+"""torch_suite.py BACKEND FILE [PATTERN] - PyTorch's own distributed_test.py in the ranks of one mpirun, or without
+MPI of tests/store/start.sh, by gloo or by thinwire under the name of gloo, which these tests ask for. FILE, written by rank 0, gets
+a line for each test: its name and "ok", "skip" or why it failed; tests that stand there are not run again, so that a caller may go
+on after one that ended the job.
 
 The tests start processes of their own; here their bodies run in the ranks, between which a store of PyTorch agrees.
 """
@@ -14,6 +15,7 @@ import os
 import random
 import re
 import signal
+import socket
 import sys
 import tempfile
 import time
@@ -26,7 +28,8 @@ import torch.distributed as dist
 LIMIT = 20  # seconds of a test
 BACKEND, PATH = sys.argv[1:3]
 ONLY = sys.argv[3] if len(sys.argv) > 3 else ""
-rank, size = int(os.environ["OMPI_COMM_WORLD_RANK"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
+launcher = ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE") if "OMPI_COMM_WORLD_RANK" in os.environ else ("RANK", "WORLD_SIZE")
+rank, size = (int(os.environ[name]) for name in launcher)
 os.environ.update(BACKEND="gloo", WORLD_SIZE=str(size), RANK=str(rank), LOCAL_RANK=str(rank))
 meeting = dist.TCPStore("127.0.0.1", int(os.environ["MASTER_PORT"]), size, rank == 0, datetime.timedelta(seconds=LIMIT))
 folder = tempfile.mkdtemp() if rank == 0 else None
@@ -42,6 +45,9 @@ def all_say(mine):
     return [meeting.get("%d/%d" % (met, other)).decode() for other in range(size)]
 
 
+with socket.socket() as free:  # some tests start a group anew, by the environment
+    free.bind(("127.0.0.1", 0))
+    os.environ["MASTER_PORT"] = all_say(str(free.getsockname()[1]))[0]
 folder = all_say(folder or "")[0]
 os.environ["TEMP_DIR"] = folder
 for name in ("barrier", "init_dir", "test_dir"):
