@@ -11,6 +11,7 @@ import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
 from torch import nn
 from torch.distributed import ReduceOp
+from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 import thinwire
@@ -293,20 +294,21 @@ class Backend(unittest.TestCase):
         self.assertEqual([int((y + 0)[0]) for y in functional.all_reduce_coalesced(x, "sum", world)], [size, size])
 
     def test_models(self):
-        """DDP and FSDP give what one process gives that has all samples."""
+        """DDP, with and without the hook, and FSDP give what one process gives that has all samples."""
         torch.manual_seed(3)
         alone = nn.Sequential(nn.Linear(12, 30), nn.Tanh(), nn.Linear(30, 4)).double()
         samples = torch.randn(4 * size, 12, dtype=torch.float64)
-        for kind in ("ddp", "fsdp"):
+        for kind in ("ddp", "hook", "fsdp"):
+            hook = None
             torch.manual_seed(3)
             model = nn.Sequential(nn.Linear(12, 30), nn.Tanh(), nn.Linear(30, 4)).double()
             with torch.no_grad():
                 for one, other in zip(alone.parameters(), model.parameters()):
                     one.copy_(other)
-            if kind == "ddp":
+            if kind != "fsdp":
                 model = DDP(model)
+                hook = thinwire.torch.register(model, "fp32") if kind == "hook" else None
             else:
-                fully_shard = __import__("torch.distributed.fsdp", fromlist=["fully_shard"]).fully_shard
                 fully_shard(model)
             for net, part in ((alone, samples), (model, samples[4 * rank : 4 * rank + 4])):
                 optimiser = torch.optim.SGD(net.parameters(), lr=0.1)
@@ -316,6 +318,8 @@ class Backend(unittest.TestCase):
                     optimiser.step()
             with torch.no_grad():
                 self.assertTrue(torch.allclose(model(samples), alone(samples), rtol=1e-10), kind)
+            if hook is not None:
+                hook.free()
 
     def test_options(self):
         options = thinwire.torch.Options(all_reduce="tree8", all_gather="bf16", minimum=100)

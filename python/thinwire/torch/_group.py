@@ -5,6 +5,7 @@ A rank of torch.distributed is the rank of MPI_COMM_WORLD with the same number. 
 hook, the ranks of its group tell each other through the store of torch.distributed what they were asked for, with a
 limit of time: whoever is missing or wants something else is named on all of them, and nobody waits for ever.
 """
+import collections
 import json
 import os
 import socket
@@ -18,6 +19,7 @@ import torch.distributed as dist
 from torch.distributed.distributed_c10d import _get_default_store
 
 from thinwire import _mpi
+from thinwire._library import lib
 from thinwire.comm import Comm
 from thinwire.errors import InvalidArgumentError, MismatchError, TimeLimitError
 
@@ -27,6 +29,7 @@ _POLL = 0.01  # seconds
 _Store: Any = dist.TCPStore  # type: ignore[attr-defined, unused-ignore]  # which torch exports without a stub
 
 _shared: Dict[Tuple[int, ...], Comm] = {}
+_made: Dict[Tuple[int, ...], int] = collections.defaultdict(int)  # communicators of these ranks without MPI
 
 # ---- the start -----------------------------------------------------------------------------------
 
@@ -106,12 +109,12 @@ def _no_ranks(mpi: int, torch: int) -> str:
 
 
 def ranks_of(group: Any) -> List[int]:
-    """The ranks of a group, which are those of MPI_COMM_WORLD."""
+    """The ranks of a group, which are those of MPI_COMM_WORLD if the library has MPI."""
     if not dist.is_initialized():
         raise InvalidArgumentError(
             "torch.distributed is not initialised: call thinwire.torch.init_process_group(), and " + LAUNCH
         )
-    rank, size = _mpi.rank_and_size()
+    rank, size = _mpi.rank_and_size() if lib.MPI else (dist.get_rank(), dist.get_world_size())
     if dist.get_world_size() != size:
         raise InvalidArgumentError(_no_ranks(size, dist.get_world_size()))
     if dist.get_rank() != rank:
@@ -126,6 +129,11 @@ def ranks_of(group: Any) -> List[int]:
 
 def communicator(ranks: Sequence[int]) -> Comm:
     """A new communicator of these ranks. Collective over them."""
+    if not lib.MPI:
+        _made[tuple(ranks)] += 1
+        name = "thinwire-%d-%s" % (_made[tuple(ranks)], "-".join(map(str, ranks)))
+        store = dist.PrefixStore(name, _get_default_store())
+        return Comm.from_store(store, ranks.index(dist.get_rank()), len(ranks))
     with _mpi.of_ranks(ranks) as group:
         return Comm(group)
 

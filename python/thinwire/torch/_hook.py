@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""thinwire/torch/_hook.py - the communication hook for DistributedDataParallel."""
+"""thinwire/torch/_hook.py - averages with residuals that belong to parameters, and the communication hook for
+DistributedDataParallel.
+"""
 import atexit
 import hashlib
 import json
 import weakref
 from typing import Any, Dict, List, Optional, Tuple
 
-import torch
+import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from thinwire import _mpi
+from thinwire._library import lib
 from thinwire.codec import Codec
 from thinwire.comm import CodecLike, Comm
 from thinwire.errors import Error, FormatError, InvalidArgumentError, InvalidTypeError
@@ -19,7 +22,7 @@ from thinwire.torch import _group
 from thinwire.torch._exchange import Exchanger
 from thinwire.torch._values import REALS, codec_for, float32_codec, is_small, length
 
-_PATIENCE = 60.0  # seconds
+PATIENCE = 60.0  # seconds
 _NAME = 63  # characters of a feedback's name
 _alive: "weakref.WeakSet[Exchanger]" = weakref.WeakSet()  # each lives as long as its thread
 
@@ -31,7 +34,7 @@ def register(
     feedback: Optional[bool] = None,
     *,
     comm: Optional[Comm] = None,
-    timeout: float = _PATIENCE,
+    timeout: float = PATIENCE,
 ) -> "Hook":
     """Have the gradients of a DistributedDataParallel model averaged by thinwire: model.register_comm_hook().
 
@@ -52,51 +55,38 @@ def register(
     """
     if not isinstance(model, DistributedDataParallel):
         raise InvalidTypeError("model is of type %s; accepted: DistributedDataParallel" % type(model).__name__)
-    ranks = _group.ranks_of(model.process_group)
-    problem, codecs, limit = "", None, _PATIENCE
-    parameters = [(name, p) for name, p in model.module.named_parameters() if p.requires_grad]
-    try:
-        codecs = float32_codec(codec), float32_codec(small)
-        limit = seconds(timeout, "timeout")
-        for dtype in {p.dtype for _, p in parameters}.intersection(REALS):
-            codec_for(codecs[0], dtype)
-        _check(model, ranks, parameters, comm)
-    except Error as error:
-        problem = str(error)
-    details = [[name, *p.shape, str(p.dtype)] for name, p in parameters]
-    asked = {
-        "codec": codecs and codecs[0].spec,
-        "small": codecs and codecs[1].spec,
-        "feedback": feedback,
-        "comm": comm is not None,
-        "parameters": hashlib.sha256(json.dumps(details).encode()).hexdigest(),
-    }
-    _group.agree("thinwire.torch.register", ranks, asked, problem, details, limit)
-    assert codecs is not None
-    return Hook(model, codecs, feedback, parameters, comm, _group.communicator(ranks) if comm is None else comm)
+    return Hook(model, codec, small, feedback, comm, timeout)
 
 
-def _check(model: Any, ranks: List[int], parameters: List[Tuple[str, Any]], comm: Any) -> None:
+def _check(parameters: List[Tuple[str, Any]], ranks: List[int], comm: Any) -> None:
     if not parameters:
         raise InvalidArgumentError("no parameter of the model has a gradient")
-    if model._get_ddp_logging_data().get("comm_hook"):  # in torch 2.2 too, and of builtin hooks
-        raise InvalidArgumentError("the model has a communication hook already")
     devices = sorted({str(p.device) for _, p in parameters})
     if devices != ["cpu"]:
         raise InvalidArgumentError("parameters are on %s; accepted: all on cpu" % ", ".join(devices))
     if comm is not None:
         if not isinstance(comm, Comm):
             raise InvalidTypeError("comm is of type %s; accepted: a thinwire.Comm" % type(comm).__name__)
-        rank = ranks.index(_mpi.rank_and_size()[0])
+        rank = ranks.index(dist.get_rank())
         if (comm.rank, comm.size) != (rank, len(ranks)):
             raise InvalidArgumentError(
                 "comm is rank %d of %d, the process group rank %d of %d" % (comm.rank, comm.size, rank, len(ranks))
             )
-    if not _mpi.multiple():
+    if lib.MPI and not _mpi.multiple():
         raise InvalidArgumentError("MPI was not initialised with MPI_THREAD_MULTIPLE (mpi4py: rc.thread_level)")
 
 
-def _feedback_name(name: str) -> str:
+def trained(module: Any) -> List[Tuple[str, Any]]:
+    """The names and parameters that have gradients."""
+    return [(name, p) for name, p in module.named_parameters() if p.requires_grad]
+
+
+def keeps_residuals(codec: Codec, wish: Optional[bool]) -> bool:
+    """Whether a codec has error feedback; None: if it wants that."""
+    return not codec.traits.lossless and bool(codec.traits.feedback if wish is None else wish)
+
+
+def feedback_name(name: str) -> str:
     """The name of a parameter where it serves, else the end of it and a hash."""
     if len(name) <= _NAME and name.isprintable() and " " not in name:
         return name
@@ -113,49 +103,71 @@ def _nothing() -> None:
     """The hook of a copy."""
 
 
-class Hook:
-    """What register() returns: the exchange of a model's gradients. A copy of the model has none.
+class Averages:
+    """What averages of a module's parameters, or of their gradients, need: on all ranks the same wishes, a
+    communicator, and residuals that belong to parameters.
 
     comm       the communicator, for stats()
-    codec      the full spec of the gradients' codec, small that of small ones'
+    codec      the full spec of the codec, small that of small parameters'
     feedbacks  the Feedback of each parameter that has one, by its name
     """
 
     def __init__(
         self,
-        model: Any,
-        codecs: Tuple[Codec, Codec],
+        what: str,
+        module: Any,
+        group: Any,
+        codec: CodecLike,
+        small: CodecLike,
         feedback: Optional[bool],
-        parameters: List[Tuple[str, Any]],
-        given: Optional[Comm],
-        comm: Comm,
+        comm: Optional[Comm],
+        timeout: float,
+        problem: str = "",
+        **asked: Any,
     ) -> None:
-        self.comm = comm
+        """Collective over the ranks of the group, as register() says. `what` is the function for which this is, problem
+        why this rank cannot take part, or "", asked what else must be the same on all."""
+        self._ranks, self._own = _group.ranks_of(group), comm is None
+        parameters = trained(module)
+        codecs, limit = None, PATIENCE
+        try:
+            codecs = float32_codec(codec), float32_codec(small)
+            limit = seconds(timeout, "timeout")
+            for dtype in {p.dtype for _, p in parameters}.intersection(REALS):
+                codec_for(codecs[0], dtype)
+            _check(parameters, self._ranks, comm)
+        except Error as error:
+            problem = problem or str(error)
+        asked.update(codec=codecs and codecs[0].spec, small=codecs and codecs[1].spec, feedback=feedback, comm=comm is not None)
+        self._agree(what, asked, problem, limit, parameters)
+        assert codecs is not None
+        self.comm = _group.communicator(self._ranks) if comm is None else comm
         self.codec, self.small = (codec.spec for codec in codecs)
         self.feedbacks: Dict[str, Feedback] = {}
-        self._own = given is None
-        traits = codecs[0].traits
-        comm.start_progress()
-        if not traits.lossless and (traits.feedback if feedback is None else feedback):
+        self.comm.start_progress()
+        if keeps_residuals(codecs[0], feedback):
             for name, parameter in parameters:
                 if not is_small(parameter):
-                    self.feedbacks[name] = comm.feedback(_feedback_name(name), length(parameter))
+                    self.feedbacks[name] = self.comm.feedback(feedback_name(name), length(parameter))
         by_id = {id(parameter): self.feedbacks[name] for name, parameter in parameters if name in self.feedbacks}
-        self._exchanger = Exchanger(self, comm, codecs[0], codecs[1], by_id)
+        self._exchanger = Exchanger(self, self.comm, codecs[0], codecs[1], by_id)
         _stop_at_exit(self._exchanger)
-        model.register_comm_hook(self, _exchange)
+
+    def _agree(
+        self, what: str, asked: Dict[str, Any], problem: str, limit: float, parameters: List[Tuple[str, Any]]
+    ) -> None:
+        details = [[name, *p.shape, str(p.dtype)] for name, p in parameters]
+        asked["parameters"] = hashlib.sha256(json.dumps(details).encode()).hexdigest()
+        _group.agree(what, self._ranks, asked, problem, details, limit)
 
     def __repr__(self) -> str:
-        return "thinwire.torch.Hook(%r, small=%r, %d feedbacks, %r)" % (
+        return "thinwire.torch.%s(%r, small=%r, %d feedbacks, %r)" % (
+            type(self).__name__,
             self.codec,
             self.small,
             len(self.feedbacks),
             self.comm,
         )
-
-    def __reduce__(self) -> Tuple[Any, ...]:
-        """Of a model that is pickled or copied, torch drops the hook, whoever wrote it, and keeps this."""
-        return _nothing, ()
 
     def state_dict(self) -> Dict[str, Any]:
         """The residuals, for a checkpoint that rank 0 of the group writes (elsewhere the same without the residuals);
@@ -198,6 +210,20 @@ class Hook:
         self.feedbacks = {}
         if self._own:
             self.comm.free()
+
+
+class Hook(Averages):
+    """What register() returns: the exchange of a model's gradients. A copy of the model has none."""
+
+    def __init__(self, model: Any, *wishes: Any) -> None:
+        hooked = model._get_ddp_logging_data().get("comm_hook")  # in torch 2.2 too, and of builtin hooks
+        problem = "the model has a communication hook already" if hooked else ""
+        super().__init__("thinwire.torch.register", model.module, model.process_group, *wishes, problem)
+        model.register_comm_hook(self, _exchange)
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        """Of a model that is pickled or copied, torch drops the hook, whoever wrote it, and keeps this."""
+        return _nothing, ()
 
 
 def _exchange(hook, bucket):  # type: ignore[no-untyped-def]  # DDP looks at annotations
