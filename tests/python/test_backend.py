@@ -11,6 +11,7 @@ import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
 from torch import nn
 from torch.distributed import ReduceOp
+from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel as DDP
 
@@ -320,6 +321,76 @@ class Backend(unittest.TestCase):
                 self.assertTrue(torch.allclose(model(samples), alone(samples), rtol=1e-10), kind)
             if hook is not None:
                 hook.free()
+
+    # ---- training: of FSDP2 and DDP beside gloo----------------------------------------------------------
+
+    def net(self):
+        """Rows that 2, 3 and 4 ranks cannot share equally; of 5 rows one of 4 ranks has none."""
+        torch.manual_seed(3)
+        return nn.Sequential(nn.Linear(13, 331), nn.Tanh(), nn.Linear(331, 31), nn.Tanh(), nn.Linear(31, 5))
+
+    def backward(self, model, step):
+        x = torch.randn(8, 13, generator=torch.Generator().manual_seed(100 * step + rank))
+        loss = (model(x) - x[:, :5].sin()).square().mean()
+        loss.backward()
+        return loss.item()
+
+    def train(self, model):
+        optimizer, losses = torch.optim.AdamW(model.parameters(), 0.01), []
+        for step in range(5):
+            optimizer.zero_grad()
+            losses.append(self.backward(model, step))
+            optimizer.step()
+        return torch.tensor(losses)
+
+    def sharded(self, group=None, **wishes):
+        model, mesh = self.net(), DeviceMesh.from_group(group or dist.group.WORLD, "cpu")
+        for part in (model[0], model[2], model):
+            fully_shard(part, mesh=mesh)
+        comm = None if group else thinwire.torch.set_fully_shard(model, **wishes)
+        return model, comm
+
+    def equal_everywhere(self, model):
+        for p in model.parameters():
+            every = [torch.empty_like(p) for _ in range(size)]
+            dist.all_gather(every, p.detach())
+            self.assertTrue(all(torch.equal(every[0], other) for other in every))
+
+    def test_losses(self):
+        """Without loss those of gloo; with codecs within 2 % of them, of the same weights on all ranks."""
+        gloo = dist.new_group(backend="gloo")  # which DTensors keep
+        want = self.train(self.sharded(gloo)[0])
+        lossless, comm = self.sharded()
+        calls = comm.stats().calls
+        found = {"ddp": DDP(self.net()), "by gloo": DDP(self.net(), process_group=gloo), "fsdp": lossless}
+        for name, model in found.items():
+            self.assertLess((self.train(model) - want).abs().max(), 1e-6, name)
+        self.assertGreaterEqual(comm.stats().calls - calls, 25 * (size > 1))  # two ways of three modules, of which the
+        for feedback in (False, True):  # root is gathered once
+            model, _ = self.sharded(codec="tree8", parameters="int8", feedback=feedback)
+            error = ((self.train(model) - want).abs() / want).max()
+            self.assertLess(error, 0.02)
+            self.assertGreater(error, 1e-6 if size > 1 else -1)
+            exact = [p.full_tensor() for p in model.parameters()]
+            for module in (model[0], model[2], model):
+                module.unshard()
+            self.equal_everywhere(model)
+            for p, whole in zip(model.parameters(), exact):
+                self.assertLess((p - whole).abs().max(), whole.abs().max() / 100)
+
+    def test_residuals_of_sharded_gradients(self):
+        """Sums of the same gradient: with a residual the error stays that of one step, else it grows with the steps."""
+        errors = []
+        for wishes in ({}, {"codec": "tree8"}, {"codec": "tree8", "feedback": True}):
+            model, _ = self.sharded(**wishes)
+            for _ in range(8):
+                self.backward(model, 0)
+            total = torch.cat([p.grad.full_tensor().reshape(-1) for p in model.parameters()])
+            errors.append(total if not errors else (total - errors[0]).norm() / errors[0].norm())
+        self.assertLess(errors[1], 0.05)
+        if size > 1:
+            self.assertLess(0, errors[2])
+            self.assertLess(3 * errors[2], errors[1])
 
     def test_options(self):
         options = thinwire.torch.Options(all_reduce="tree8", all_gather="bf16", minimum=100)

@@ -11,8 +11,10 @@ import torch.distributed as dist
 
 from thinwire.comm import CodecLike, Comm
 from thinwire.errors import InvalidArgumentError, InvalidTypeError, UnsupportedError
+from thinwire.feedback import Feedback
 from thinwire.torch._group import communicator_for
-from thinwire.torch._values import WIDE, codec_for, is_real, packed, unpack, vector, write
+from thinwire.torch._hook import feedback_name, keeps_residuals
+from thinwire.torch._values import REALS, WIDE, codec_for, float32_codec, is_real, packed, reals, vector, write
 
 
 def register_fsdp(model: Any, codec: CodecLike = "tree8", *, comm: Optional[Comm] = None) -> Comm:
@@ -49,26 +51,48 @@ def _check_tensor(tensor: Any) -> None:
         raise InvalidArgumentError("a tensor is on %s; accepted: on cpu" % tensor.device)
 
 
-def _scatter(comm: Comm, codec: Any, output: Any, source: Any, op: str) -> None:
+def _scatter(comm: Comm, codec: Any, output: Any, source: Any, op: str, residual: Any = lambda count: None) -> None:
     values, codec = _values(source, codec)
-    write(output, comm.reduce_scatter(values, codec, op=op))
+    feedback = None if codec is None else residual(values.numel())
+    write(output, comm.reduce_scatter(values, codec, op=op, feedback=feedback))
 
 
 def set_fully_shard(
-    model: Any, codec: CodecLike = "tree8", parameters: CodecLike = None, *, comm: Optional[Comm] = None
+    model: Any,
+    codec: CodecLike = None,
+    parameters: CodecLike = None,
+    feedback: Optional[bool] = None,
+    *,
+    comm: Optional[Comm] = None,
 ) -> Comm:
     """For a model of torch.distributed.fsdp.fully_shard(), and the modules in it that were given to that: gradients
-    travel with `codec`, parameters with the codec `parameters` (None: nothing is lost). Gradients lose without error
-    feedback. All ranks shard over one mesh of one axis, whose group is all ranks unless comm is given.
+    travel with `codec`, encoded once (ZeRO++'s qgZ, Wang et al. 2023), parameters with the codec `parameters` (qwZ), from
+    which all ranks compute while the shards stay exact; None: nothing is lost.
+
+    feedback  whether each rank adds what the codec has lost of a module's gradients to the next ones (LoCo, Xie et al.
+              2024); None: if the codec wants it. Two float32 vectors of the size of the whole module, made in its first
+              backward; a step in which fewer of its parameters have gradients goes without.
+    comm      over the ranks that share a parameter; None: one that is kept for the group of the mesh.
     Collective. Returns the communicator."""
-    comm = communicator_for(None, comm)
-    found = [module for module in model.modules() if hasattr(module, "set_custom_reduce_scatter")]
+    found = [item for item in model.named_modules() if hasattr(item[1], "set_custom_reduce_scatter")]
     if not found:
         raise InvalidTypeError("model is of type %s; accepted: a model of fully_shard()" % type(model).__name__)
-    for module in found:
-        module.set_custom_reduce_scatter(Scatter(comm, codec))
+    keeps = keeps_residuals(float32_codec(codec), feedback)
+    float32_codec(parameters)
+    comm = communicator_for(_group_of(model), comm)
+    for name, module in found:
+        module.set_custom_reduce_scatter(Scatter(comm, codec, feedback_name(name or "model") if keeps else None))
         module.set_custom_all_gather(Gather(comm, parameters))
     return comm
+
+
+def _group_of(model: Any) -> Any:
+    """That which shares the parameters: of the axes of their mesh the first over which they are not replicated."""
+    for parameter in model.parameters():
+        if hasattr(parameter, "device_mesh"):
+            shared = (axis for axis, placement in enumerate(parameter.placements) if not placement.is_replicate())
+            return parameter.device_mesh.get_group(next(shared, 0))
+    return None
 
 
 class _Allocating:
@@ -87,26 +111,37 @@ class _Allocating:
 
 
 class Scatter(_Allocating):
-    """A ReduceScatter as fully_shard() wants it."""
+    """A ReduceScatter as fully_shard() wants it, of one module; with the name of a residual, it has one."""
+
+    def __init__(self, comm: Comm, codec: Any, residual: Optional[str] = None) -> None:
+        super().__init__(comm, codec)
+        self._name, self._feedback = residual, None  # type: Optional[str], Optional[Feedback]
 
     def __call__(self, output_tensor: Any, input_tensor: Any, group: Any, op: Any, async_op: bool = False) -> None:
-        """The sum, or average, of this rank's part: output_tensor.numel() of the elements of input_tensor."""
+        """The sum, or average, of this rank's part: output_tensor.numel() of the elements of input_tensor. Collective;
+        blocks."""
         self._check(group)
         names = {str(dist.ReduceOp.SUM): "sum", str(dist.ReduceOp.AVG): "average"}
         if str(op) not in names:
             raise UnsupportedError("reduction %s; accepted: sum, average" % op)
-        _scatter(self._comm, self._codec, output_tensor, input_tensor, names[str(op)])
+        _scatter(self._comm, self._codec, output_tensor, input_tensor, names[str(op)], self._residual)
+
+    def _residual(self, count: int) -> Optional[Feedback]:
+        """Of the most elements so far; fewer are of parameters that need not be its first ones."""
+        if self._name is not None and (self._feedback is None or self._feedback.count < count):
+            self._feedback = self._comm.feedback(self._name, count)
+        return self._feedback if self._feedback is not None and self._feedback.count == count else None
 
 
 class Gather(_Allocating):
     """An AllGather as fully_shard() wants it."""
 
     def __call__(self, output_tensor: Any, input_tensor: Any, group: Any, async_op: bool = False) -> None:
-        """The input_tensor of all ranks of the group, one after another, into output_tensor. Collective; blocks."""
+        """The input_tensor of all ranks of the group, one after another, into output_tensor, of which it may be this
+        rank's part. Both are contiguous. Collective; blocks."""
         self._check(group)
         _check_tensor(input_tensor)
-        if self._codec is None or not is_real(input_tensor) or input_tensor.dtype in WIDE:
-            unpack(self._comm.allgather(packed(input_tensor)), output_tensor)
-        else:
-            values = vector(input_tensor)
-            write(output_tensor, self._comm.allgather(values, codec_for(self._codec, values.dtype)))
+        lossy = self._codec is not None and input_tensor.dtype not in WIDE and reals(input_tensor).dtype in REALS
+        view = vector if lossy else packed
+        values, out = view(input_tensor), view(output_tensor).view(self._comm.size, -1)
+        self._comm.allgather(values, codec_for(self._codec, values.dtype) if lossy else None, out=out)
