@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The backend "thinwire" of torch.distributed: every dtype, operation and size beside numbers that every rank can make for
 every other; messages; groups; what PyTorch builds upon it; options; what ends in an exception."""
+import copy
 import datetime
 import itertools
 import os
@@ -322,7 +323,7 @@ class Backend(unittest.TestCase):
             if hook is not None:
                 hook.free()
 
-    # ---- training: of FSDP2 and DDP beside gloo----------------------------------------------------------
+    # ---- training: of FSDP2 and DDP beside gloo, and with few exchanges ---------------------------------
 
     def net(self):
         """Rows that 2, 3 and 4 ranks cannot share equally; of 5 rows one of 4 ranks has none."""
@@ -391,6 +392,93 @@ class Backend(unittest.TestCase):
         if size > 1:
             self.assertLess(0, errors[2])
             self.assertLess(3 * errors[2], errors[1])
+
+    def test_local_steps(self):
+        """Beside the algorithm written out, in 64 bits; then the average of the models."""
+        model, alone = self.net().double(), self.net().double()
+        local = thinwire.torch.LocalSGD(model, 2)
+        moments, starts = [0.0] * 6, [p.detach().clone() for p in alone.parameters()]
+        for step in range(6):
+            for net in (model, alone):
+                self.descend(net, step)
+            self.assertEqual(local.step(), step % 2 == 1)
+            with torch.no_grad():
+                for k, (p, start) in enumerate(zip(alone.parameters(), starts)):
+                    if step % 2 == 1:
+                        moved = start - p
+                        dist.all_reduce(moved)
+                        moments[k] = 0.9 * moments[k] + moved / size
+                        p.copy_(start.sub_(0.7 * (moved / size + 0.9 * moments[k])))
+            for p, q in zip(model.parameters(), alone.parameters()):
+                self.assertLess((p - q).abs().max(), 1e-12)
+        local.free()
+        for every, net in ((1, self.net()), (3, nn.Sequential(nn.Linear(13, 5), nn.BatchNorm1d(5)))):
+            local = thinwire.torch.LocalSGD(net, every, torch.optim.SGD(net.parameters(), lr=1))
+            for step in range(every):
+                self.descend(net, step)
+                averaged = copy.deepcopy(net)
+                local.step()
+            thinwire.torch.average_parameters(averaged)
+            for p, q in zip(net.state_dict().values(), averaged.state_dict().values()):
+                self.assertLess((p - q).abs().max(), 1e-6)
+            self.equal_everywhere(net)
+            local.free()
+
+    def descend(self, net, step):
+        net.zero_grad()
+        self.backward(lambda x: net(x.to(next(net.parameters()).dtype)), step)
+        with torch.no_grad():
+            for p in net.parameters():
+                p -= 0.05 * p.grad
+
+    def test_residuals_of_local_steps(self):
+        """Each rank moves by the same again and again; a checkpoint goes on with the same bits."""
+        errors = []
+        for codec, feedback in ((None, True), ("tree8", False), ("tree8", True)):
+            net = self.net()
+            local = thinwire.torch.LocalSGD(net, 1, torch.optim.SGD(net.parameters(), lr=1), codec, feedback)
+            moves = [numbers(p.numel(), torch.float32).view(p.shape) for p in net.parameters()]
+            state = None
+            for step in range(8):
+                if step == 4:
+                    state = copy.deepcopy((net.state_dict(), local.state_dict()))
+                with torch.no_grad():
+                    for p, move in zip(net.parameters(), moves):
+                        p += move
+                local.step()
+            self.equal_everywhere(net)
+            total = torch.cat([p.detach().reshape(-1) for p in net.parameters()])
+            errors.append(total if not errors else (total - errors[0]).norm() / errors[0].norm())
+            net.load_state_dict(state[0])
+            local.load_state_dict(state[1])
+            for step in range(4):
+                with torch.no_grad():
+                    for p, move in zip(net.parameters(), moves):
+                        p += move
+                local.step()
+            self.assertTrue(torch.equal(torch.cat([p.detach().reshape(-1) for p in net.parameters()]), total))
+            with self.assertRaisesRegex(thinwire.FormatError, "the state is none of LocalSGD's"):
+                local.load_state_dict({})
+            local.free()
+        self.assertLess(errors[1], 0.05)
+        if size > 1:
+            self.assertLess(0, errors[2])
+            self.assertLess(2 * errors[2], errors[1])
+
+    def test_local_steps_refused(self):
+        net = self.net()
+        outer = torch.optim.SGD(net[0].parameters(), lr=1)
+        for pattern, arguments in (
+            ("every is 0; accepted: a number of steps", (net, 0)),
+            ("outer is of type SGD and has not the parameter '2.weight'", (net, 1, outer)),
+            ("no parameter of the model has a gradient", (nn.Sequential(), 1)),
+            ("the parameter '0.weight' is sharded", (self.sharded()[0], 1)),
+        ):
+            with self.assertRaisesRegex(thinwire.InvalidArgumentError, pattern):
+                thinwire.torch.LocalSGD(*arguments)
+        if size > 1:
+            with self.assertRaisesRegex(thinwire.MismatchError, "rank 1 has every 2, rank 0 1"):
+                thinwire.torch.LocalSGD(net, 2 if rank == 1 else 1)
 
     def test_options(self):
         options = thinwire.torch.Options(all_reduce="tree8", all_gather="bf16", minimum=100)

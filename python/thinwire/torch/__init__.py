@@ -9,13 +9,14 @@
 
     torch.distributed.init_process_group("thinwire")        # or: all collectives by the library
 
-docs/python.md of the source explains; register(), Hook, average_parameters(), broadcast_parameters(), register_fsdp()
-and set_fully_shard() have the details. Tensors are in host memory.
+docs/python.md of the source explains; register(), Hook, average_parameters(), broadcast_parameters(), register_fsdp(),
+set_fully_shard() and LocalSGD have the details. Tensors are in host memory.
 """
 from thinwire.torch._backend import register_backend
 from thinwire.torch._fsdp import Gather, Scatter, register_fsdp, set_fully_shard
 from thinwire.torch._group import init_process_group, take_environment
 from thinwire.torch._hook import Hook, register
+from thinwire.torch._local import LocalSGD
 from thinwire.torch._parameters import average_parameters, broadcast_parameters
 from thinwire.torch._policy import Options, codec
 
@@ -25,6 +26,7 @@ take_environment()
 __all__ = [
     "Gather",
     "Hook",
+    "LocalSGD",
     "Options",
     "Scatter",
     "average_parameters",

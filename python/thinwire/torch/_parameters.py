@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """thinwire/torch/_parameters.py - whole models: averaged or broadcast, for example every few steps or at the start."""
-from typing import Any, List, Optional
+from typing import Any, Iterable, List, Optional
 
 import torch
 from torch.nn.parameter import is_lazy
 
+from thinwire.codec import Codec
 from thinwire.comm import CodecLike, Comm
 from thinwire.errors import InvalidArgumentError
 from thinwire.torch._group import communicator_for
@@ -22,12 +23,16 @@ def average_parameters(model: torch.nn.Module, codec: CodecLike = None, *, comm:
     Collective.
     """
     made = float32_codec(codec)
-    tensors = [tensor for tensor in _tensors(model) if is_real(tensor)]
-    comm = communicator_for(getattr(model, "process_group", None), comm)
-    for tensor in tensors:
+    found = tensors(model)
+    average(found, made, communicator_for(getattr(model, "process_group", None), comm))
+
+
+def average(tensors: Iterable[Any], codec: Codec, comm: Comm) -> None:
+    """Those that hold real numbers, in place."""
+    for tensor in filter(is_real, tensors):
         values = vector(tensor).clone()
-        codec = None if _exact(tensor) else codec_for(made, values.dtype)
-        comm.allreduce(values, codec, op="average", out=values)
+        chosen = None if _exact(tensor) else codec_for(codec, values.dtype)
+        comm.allreduce(values, chosen, op="average", out=values)
         write(tensor, values)
 
 
@@ -39,9 +44,9 @@ def broadcast_parameters(
     loses something all ranks, the root too, get the same. Arguments as in average_parameters(); what loses nothing,
     integers and bools among it, is the same bits afterwards. Collective."""
     made = float32_codec(codec)
-    tensors = _tensors(model)
+    found = tensors(model)
     comm = communicator_for(getattr(model, "process_group", None), comm)
-    for tensor in tensors:
+    for tensor in found:
         if _exact(tensor) or made.traits.lossless:
             values = packed(tensor).clone()
             comm.bcast(values, root=root)
@@ -57,7 +62,7 @@ def _exact(tensor: Any) -> bool:
     return not is_real(tensor) or tensor.dtype in WIDE or is_small(tensor)
 
 
-def _tensors(model: torch.nn.Module) -> List[Any]:
+def tensors(model: torch.nn.Module) -> List[Any]:
     """Parameters and buffers, all of which can be sent and written to: looked at before the first is sent."""
     found = []
     for kind, named in (("parameter", model.named_parameters()), ("buffer", model.named_buffers())):
@@ -77,6 +82,8 @@ def _problem(tensor: Any) -> str:
         return "is not initialised"
     if tensor.device.type != "cpu" or tensor.layout is not torch.strided or tensor.is_quantized:
         return "is of %s, %s, on %s" % (tensor.dtype, tensor.layout, tensor.device)
+    if hasattr(tensor, "device_mesh"):
+        return "is sharded"
     if any(length > 1 and step == 0 for length, step in zip(tensor.shape, tensor.stride())):
         return "is expanded"
     return "was made in inference mode" if tensor.is_inference() else ""
