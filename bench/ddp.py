@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""PyTorch's DistributedDataParallel with the hooks of gloo, PowerSGD and thinwire: step times, accuracies, seconds.
+"""PyTorch's DistributedDataParallel with the hooks of gloo, PowerSGD and thinwire: step times, accuracies, seconds; and
+step times of fully_shard().
 
     mpirun -n 4 python3 bench/ddp.py speed MODEL [--side N] [--batch N | --share PERCENT] [--bucket MB] [--seconds S]
+    mpirun -n 4 python3 bench/ddp.py sharded [--batch N | --share PERCENT] [--seconds S]
     mpirun -n 4 python3 bench/ddp.py accuracy mnist|cifar10 FOLDER [--seeds N...] [--epochs N]
     mpirun -n 4 python3 bench/ddp.py until FOLDER [--seeds N...]
     each: [--ways NAME,...] [--json FILE]
 
 speed: MODEL (resnet18, alexnet) on random images of side N (64), all ways in turns as thinwire-bench-ddp does it. --share
 takes the largest batch with which an exchange of all gradients by gloo, alone, is that much of it and computing together.
+sharded: the same of fully_shard() of each layer of a dense network of 10 million parameters, by gloo, and by thinwire without
+loss and with tree8 for gradients, with error feedback, and int8 for weights; --share is of a step by gloo.
 accuracy: test error after so many epochs (mnist 3, cifar10 30) for each seed, the same learning rate for all ways: a network
 of 5 layers for mnist (60,000 images), one of convolutions for the subset of cifar10 (4,000).
 until: seconds of training, tests left out, until a test error of 15 % on MNIST, by gloo unless --ways says more: what
@@ -17,18 +21,22 @@ file.
 bench/ddp.sh runs them on emulated hosts. Needs torch with gloo, and the library: THINWIRE_LIBRARY, PYTHONPATH=python.
 """
 import argparse
+import copy
 import functools
+import gc
 import gzip
 import json
 import os
 import statistics
 import sys
 import time
+import types
 
 import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as powersgd
+from torch.distributed.fsdp import fully_shard
 from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 
@@ -69,6 +77,28 @@ def ways(start, **options):
     }
 
 
+def shards(ours, *codecs):
+    """fully_shard() of each layer, by gloo or by set_fully_shard()."""
+
+    def wrap(model):
+        wrapped = copy.deepcopy(model)
+        for layer in wrapped:
+            if isinstance(layer, nn.Linear):
+                fully_shard(layer)
+        fully_shard(wrapped)
+        comm = thinwire.torch.set_fully_shard(wrapped, *codecs) if ours else None
+        return wrapped, types.SimpleNamespace(comm=comm, free=gc.collect) if ours else None
+
+    return wrap
+
+
+SHARDED = {
+    "gloo fp32": shards(False),
+    "thinwire fp32": shards(True),
+    "thinwire tree8, int8": shards(True, "tree8", "int8", True),
+}
+
+
 # ---- step times ----------------------------------------------------------------------------------
 
 
@@ -86,7 +116,21 @@ def exchange(model):
     return bench_ddp.slowest(seconds)[-1]
 
 
-def fitting_batch(make, share):
+WIDTH = 1024
+
+
+def wide(batch):
+    layers = [nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU()) for _ in range(9)]
+    return nn.Sequential(*(part for layer in layers for part in layer), nn.Linear(WIDTH, 512)), torch.randn(batch, WIDTH)
+
+
+def exchange_of_shards(model):
+    """Seconds of a step by gloo with next to nothing to compute."""
+    sample = torch.zeros(1, WIDTH)
+    return bench_ddp.alone(SHARDED["gloo fp32"](model)[0], sample) - bench_ddp.alone(model, sample)
+
+
+def fitting_batch(make, share, exchange=exchange):
     """The largest power of 2 with which the exchange is so much of a step, 1 at least."""
     batch = 1
     net = exchange(make(1)[0])
@@ -99,14 +143,22 @@ def fitting_batch(make, share):
 
 def speed(given):
     make = functools.partial(bench_ddp.MODELS[given.model], side=given.side)
-    batch = given.batch or fitting_batch(make, given.share)
+    return turns(given, make, given.batch or fitting_batch(make, given.share))
+
+
+def sharded(given):
+    given.model, given.side, given.bucket = "wide", WIDTH, WIDTH * (WIDTH + 1) * 4e-6
+    return turns(given, wide, given.batch or fitting_batch(wide, given.share, exchange_of_shards))
+
+
+def turns(given, make, batch):
     model, images = make(batch)
     compute = bench_ddp.alone(model, images)
     rows = bench_ddp.measure(model, images, given.chosen, given.seconds)
     if dist.get_rank() == 0:
         plain = rows[0].step
         print("%s, side %d, batch %d on each of %d ranks, buckets of %s MB; forward and backward alone %.1f ms, of %s %.0f %% is "
-              "exchange" % (given.model, given.side, batch, dist.get_world_size(), given.bucket or "1 and 25", 1e3 * compute,
+              "exchange" % (given.model, given.side, batch, dist.get_world_size(), "%.3g" % given.bucket if given.bucket else "1 and 25", 1e3 * compute,
                             rows[0].way, 100 * (1 - compute / plain)))
         print(bench_ddp.table(rows))
     return {"model": given.model, "side": given.side, "batch": batch, "bucket_mb": given.bucket, "ranks": dist.get_world_size(),
@@ -268,11 +320,13 @@ def arguments():
     one = tasks.add_parser("speed")
     one.add_argument("model", choices=["alexnet", "resnet18"])
     one.add_argument("--side", type=int, default=64)
-    one.add_argument("--batch", type=int, default=0)
-    one.add_argument("--share", type=float, default=75)
     one.add_argument("--bucket", type=bench_ddp.megabytes,
                      help="DDP's bucket_cap_mb [its default: 1 MB, then 25]; PowerSGD has one bucket")
-    one.add_argument("--seconds", type=float, default=300)
+    shared = tasks.add_parser("sharded")
+    for each in (one, shared):
+        each.add_argument("--batch", type=int, default=0)
+        each.add_argument("--share", type=float, default=75)
+        each.add_argument("--seconds", type=float, default=300)
     other = tasks.add_parser("accuracy")
     other.add_argument("task", choices=sorted(TASKS))
     other.add_argument("folder")
@@ -281,11 +335,12 @@ def arguments():
     third = tasks.add_parser("until")
     third.add_argument("folder")
     third.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    for each in (one, other, third):
+    for each in (one, shared, other, third):
         each.add_argument("--ways", help="some of: " + ", ".join(ways(0)))
         each.add_argument("--json")
     given = parser.parse_args()
     every = ways(2, **bench_ddp.buckets(given.bucket)) if given.what == "speed" else ways(100)
+    every = SHARDED if given.what == "sharded" else every
     wanted = given.ways.split(",") if given.ways else ["gloo fp32"] if given.what == "until" else list(every)
     if not set(wanted) <= set(every):
         parser.error("--ways: there are %s" % ", ".join(every))
@@ -297,7 +352,7 @@ def main():
     given = arguments()
     thinwire.torch.init_process_group()
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
-    found = {"speed": speed, "accuracy": accuracy, "until": until}[given.what](given)
+    found = {"speed": speed, "sharded": sharded, "accuracy": accuracy, "until": until}[given.what](given)
     if given.json and dist.get_rank() == 0:
         with open(given.json, "w", encoding="utf-8") as stream:
             json.dump({"torch": torch.__version__, "build": thinwire.build, **found}, stream, indent=2)

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# ddp.sh BUILD_DIR DATA_DIR OUT_DIR [PART...] - PyTorch's DDP with the hooks of gloo, PowerSGD and thinwire.
+# ddp.sh BUILD_DIR DATA_DIR OUT_DIR [PART...] - PyTorch's DDP with the hooks of gloo, PowerSGD and thinwire, and FSDP2.
 #
 # Parts (default: all), which bench/ddp.py describes, with one thread a rank; DATA_DIR holds mnist/ and cifar10/:
 #     speed     step times on 4 emulated hosts (as root). At 1 Gbit/s resnet18 and alexnet, each with batches with which
 #               exchange is 75 % and 40 % of a step of gloo; at 100 Mbit/s resnet18 with the first batch (30 minutes)
+#     sharded   step times of fully_shard() on 4 emulated hosts at 1 Gbit/s, exchange 75 % of a step of gloo (as root; 6 minutes)
 #     accuracy  test errors on MNIST and the subset of CIFAR-10, 4 ranks of this machine (2 hours)
 #     until     seconds to an error on MNIST by gloo, 4 emulated hosts at 100 Mbit/s (as root; 5 minutes)
 # Each run leaves OUT_DIR/NAME.log and NAME.json; one that is there is not repeated.
@@ -45,6 +46,12 @@ part_speed() {
     lab_down
 }
 
+part_sharded() {
+    lab_up 4 1gbit
+    hosts sharded-1gbit sharded --share 75 --seconds "${SECONDS_EACH:-300}"
+    lab_down
+}
+
 part_accuracy() {
     local task
     for task in mnist cifar10; do
@@ -59,8 +66,8 @@ part_until() {
     lab_down
 }
 
-[ $# -gt 0 ] || set -- speed accuracy until
+[ $# -gt 0 ] || set -- speed sharded accuracy until
 for part; do
-    declare -F "part_$part" >/dev/null || fail "no part '$part'; accepted: speed accuracy until"
+    declare -F "part_$part" >/dev/null || fail "no part '$part'; accepted: speed sharded accuracy until"
     "part_$part"
 done
