@@ -132,16 +132,17 @@ static int tw_group_make(tw_tcp_group_t *parent, const int *members, int size, M
 }
 
 /* Of those ranks for which part[2 * rank] is this rank's, in the order of part[2 * rank + 1], and
- * else of ranks. */
-static int tw_group_part(tw_tcp_group_t *parent, const int *part, MPI_Comm *made_p)
+ * else of ranks. Releases part; NULL: no memory. */
+static int tw_group_part(tw_tcp_group_t *parent, int *part, MPI_Comm *made_p)
 {
     int *members = malloc((size_t)parent->size * sizeof(*members));
     int  size = 0, error = MPI_SUCCESS;
 
-    if (members == NULL) {
-        return TW_FAILED(TW_FAILED_MEMORY, 0, parent->world->rank);
+    *made_p = MPI_COMM_NULL;
+    if (members == NULL || part == NULL) {
+        error = TW_FAILED(TW_FAILED_MEMORY, 0, parent->world->rank);
     }
-    for (int r = 0; r < parent->size; r++) {
+    for (int r = 0; r < parent->size && error == MPI_SUCCESS; r++) {
         int at = size;
 
         if (part[2 * r] != part[2 * parent->rank]) {
@@ -154,11 +155,11 @@ static int tw_group_part(tw_tcp_group_t *parent, const int *part, MPI_Comm *made
         size++;
     }
     parent->children++;
-    *made_p = MPI_COMM_NULL;
-    if (part[2 * parent->rank] != MPI_UNDEFINED) {
+    if (error == MPI_SUCCESS && part[2 * parent->rank] != MPI_UNDEFINED) {
         error = tw_group_make(parent, members, size, made_p);
     }
     free(members);
+    free(part);
     return error;
 }
 
@@ -166,50 +167,36 @@ int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *part)
 {
     const int mine[2] = {color, key};
     int      *all     = malloc((size_t)comm->size * sizeof(mine));
-    int       error   = all != NULL ? MPI_SUCCESS : TW_FAILED(TW_FAILED_MEMORY, 0, comm->rank);
+    const int error =
+        all != NULL ? MPI_Allgather(mine, 2, MPI_INT, all, 2, MPI_INT, comm) : MPI_SUCCESS;
 
-    if (error == MPI_SUCCESS) {
-        error = MPI_Allgather(mine, 2, MPI_INT, all, 2, MPI_INT, comm);
+    if (error != MPI_SUCCESS) {
+        free(all);
+        return error;
     }
-    if (error == MPI_SUCCESS) {
-        error = tw_group_part(comm, all, part);
-    }
-    free(all);
-    return error;
+    return tw_group_part(comm, all, part);
 }
 
 /* Without a message: all ranks know the machines of all. The color is the lowest rank there. */
 int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *part)
 {
-    int *all = malloc((size_t)comm->size * 2 * sizeof(*all)), error;
+    int *all = calloc((size_t)comm->size, 2 * sizeof(*all));
 
     (void)type;
     (void)key;
     (void)info;
     for (int r = 0; r < comm->size && all != NULL; r++) {
-        int lowest = 0;
-
-        while (comm->world->peers[comm->ranks[lowest]].host !=
+        while (comm->world->peers[comm->ranks[all[2 * r]]].host !=
                comm->world->peers[comm->ranks[r]].host) {
-            lowest++;
+            all[2 * r]++;
         }
-        all[2 * r]     = lowest;
-        all[2 * r + 1] = 0;
     }
-    error =
-        all != NULL ? tw_group_part(comm, all, part) : TW_FAILED(TW_FAILED_MEMORY, 0, comm->rank);
-    free(all);
-    return error;
+    return tw_group_part(comm, all, part);
 }
 
 int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *dup)
 {
-    int *all = calloc((size_t)comm->size, 2 * sizeof(*all)), error;
-
-    error =
-        all != NULL ? tw_group_part(comm, all, dup) : TW_FAILED(TW_FAILED_MEMORY, 0, comm->rank);
-    free(all);
-    return error;
+    return tw_group_part(comm, calloc((size_t)comm->size, 2 * sizeof(int)), dup);
 }
 
 static int tw_group_free(MPI_Comm *comm, bool bye)

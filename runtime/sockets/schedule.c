@@ -6,44 +6,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/dtype.h"
 #include "runtime/sockets/schedule.h"
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-#define TW_FOLD(type, value)                                                                       \
+/* Integers: their sum, maximum or minimum. */
+#define TW_FOLD_BY(type)                                                                           \
     for (size_t i = 0; i < bytes; i += sizeof(type)) {                                             \
         type a, b;                                                                                 \
         memcpy(&a, sum + i, sizeof(type));                                                         \
         memcpy(&b, from + i, sizeof(type));                                                        \
-        a = (type)(value);                                                                         \
+        a = (type)(op == MPI_SUM ? a + b : (op == MPI_MAX) == (a > b) ? a : b);                    \
         memcpy(sum + i, &a, sizeof(type));                                                         \
-    }
-
-#define TW_FOLD_BY(type)                                                                           \
-    if (op == MPI_SUM) {                                                                           \
-        TW_FOLD(type, a + b)                                                                       \
-    } else if (op == MPI_PROD) {                                                                   \
-        TW_FOLD(type, (a) * (b))                                                                   \
-    } else if (op == MPI_MAX) {                                                                    \
-        TW_FOLD(type, a > b ? a : b)                                                               \
-    } else {                                                                                       \
-        TW_FOLD(type, a < b ? a : b)                                                               \
     }                                                                                              \
     break
 
 static void tw_fold(MPI_Datatype type, MPI_Op op, uint8_t *sum, const uint8_t *from, size_t bytes)
 {
+    static const tw_combination_t by[] = {[MPI_SUM]  = TW_COMBINE_ADD,
+                                          [MPI_PROD] = TW_COMBINE_MULTIPLY,
+                                          [MPI_MAX]  = TW_COMBINE_MAXIMUM,
+                                          [MPI_MIN]  = TW_COMBINE_MINIMUM};
+
     switch (type) {
+    case MPI_FLOAT:
+        tw_dtype_f32.combine[by[op]](sum, from, bytes / sizeof(float), sum);
+        break;
+    case MPI_DOUBLE:
+        tw_dtype_f64.combine[by[op]](sum, from, bytes / sizeof(double), sum);
+        break;
     case MPI_INT:
         TW_FOLD_BY(int);
     case MPI_UINT64_T:
         TW_FOLD_BY(uint64_t);
-    case MPI_FLOAT:
-        TW_FOLD_BY(float);
-    case MPI_DOUBLE:
-        TW_FOLD_BY(double);
-    case MPI_UINT16_T:
-        TW_FOLD_BY(uint16_t);
     default:
         TW_FOLD_BY(uint8_t);
     }

@@ -63,29 +63,29 @@ static void tw_worlds_watch(void)
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
+static int tw_listen_at(const struct sockaddr *any, socklen_t size)
+{
+    const int none = 0, six = any->sa_family == AF_INET6;
+    const int fd = socket(any->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (fd >= 0 && ((six && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &none, sizeof(none)) != 0) ||
+                    bind(fd, any, size) != 0 || listen(fd, SOMAXCONN) != 0)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
 /* A socket that listens on all addresses of both families, or where there is no IPv6, of one. */
 static int tw_listen(int *port_p)
 {
     struct sockaddr_in6 six  = {.sin6_family = AF_INET6};
     struct sockaddr_in  four = {.sin_family = AF_INET};
     socklen_t           size = sizeof(six);
-    const int           none = 0, kind = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
-    int                 fd = socket(AF_INET6, kind, 0);
+    int                 fd   = tw_listen_at((struct sockaddr *)&six, sizeof(six));
 
-    if (fd >= 0 && (setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &none, sizeof(none)) != 0 ||
-                    bind(fd, (struct sockaddr *)&six, sizeof(six)) != 0)) {
-        close(fd);
-        fd = -1;
-    }
-    if (fd < 0) {
-        fd = socket(AF_INET, kind, 0);
-        if (fd >= 0 && bind(fd, (struct sockaddr *)&four, sizeof(four)) != 0) {
-            close(fd);
-            fd = -1;
-        }
-    }
-    if (fd >= 0 &&
-        (listen(fd, SOMAXCONN) != 0 || getsockname(fd, (struct sockaddr *)&six, &size) != 0)) {
+    fd = fd >= 0 ? fd : tw_listen_at((struct sockaddr *)&four, sizeof(four));
+    if (fd >= 0 && getsockname(fd, (struct sockaddr *)&six, &size) != 0) {
         close(fd);
         fd = -1;
     }
