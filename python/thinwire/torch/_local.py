@@ -60,7 +60,7 @@ class LocalSGD(Averages):
         )  # fmt: skip
         assert outer is not None
         self.every, self.outer, self.steps = every, outer, 0
-        self._buffers = list(model.buffers())
+        self._model = model
         broadcast_parameters(model, comm=self.comm)
         self._starts = [p.detach().clone() for _, p in self._parameters]
 
@@ -91,7 +91,7 @@ class LocalSGD(Averages):
         for (_, p), gradient, start in zip(self._parameters, gradients, self._starts):
             p.grad = gradient
             start.copy_(p)
-        average(self._buffers, Codec("fp32"), self.comm)
+        average(self._model.buffers(), Codec("fp32"), self.comm)
         return True
 
     def _average(self, dtype: Any) -> None:
