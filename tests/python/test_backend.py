@@ -459,8 +459,16 @@ class Backend(unittest.TestCase):
                         p += move
                 local.step()
             self.assertTrue(torch.equal(torch.cat([p.detach().reshape(-1) for p in net.parameters()]), total))
-            with self.assertRaisesRegex(thinwire.FormatError, "the state is none of LocalSGD's"):
-                local.load_state_dict({})
+            before, steps = copy.deepcopy(local.outer.state_dict()), local.steps
+            for pattern, change in (
+                ("the state is none of LocalSGD's", None),
+                ("the state has no '0.weight' of the shape", {"starts": None}),
+                ("the state has None steps", {"steps": None}),
+                ("the state of outer: KeyError: 'param_groups'", {"outer": {}} if rank == size - 1 else {}),
+            ):
+                with self.assertRaisesRegex(thinwire.FormatError, pattern):
+                    local.load_state_dict(change if change is None else {**state[1], **change})
+                self.assertEqual((local.outer.state_dict(), local.steps), (before, steps))
             local.free()
         self.assertLess(errors[1], 0.05)
         if size > 1:
@@ -475,6 +483,7 @@ class Backend(unittest.TestCase):
             ("outer is of type SGD and has not the parameter '2.weight'", (net, 1, outer)),
             ("no parameter of the model has a gradient", (nn.Sequential(), 1)),
             ("the parameter '0.weight' is sharded", (self.sharded()[0], 1)),
+            ("the parameter 'weight' is not initialised", (nn.LazyLinear(3), 1)),
         ):
             with self.assertRaisesRegex(thinwire.InvalidArgumentError, pattern):
                 thinwire.torch.LocalSGD(*arguments)

@@ -156,7 +156,7 @@ class Averages:
     def _agree(
         self, what: str, asked: Dict[str, Any], problem: str, limit: float, parameters: List[Tuple[str, Any]]
     ) -> None:
-        details = [[name, *p.shape, str(p.dtype)] for name, p in parameters]
+        details = [] if problem else [[name, *p.shape, str(p.dtype)] for name, p in parameters]
         asked["parameters"] = hashlib.sha256(json.dumps(details).encode()).hexdigest()
         _group.agree(what, self._ranks, asked, problem, details, limit)
 

@@ -114,18 +114,30 @@ class LocalSGD(Averages):
     def load_state_dict(self, state: Dict[str, Any], use: str = "sum") -> None:
         """Take back what state_dict() gave: on all ranks what rank 0 has saved; residuals as Hook.load_state_dict() does.
         The parameters of the model are left as they are. Collective."""
-        state = state if isinstance(state, dict) else {}
-        starts = state.get("starts", {})
-        wrong = [item for item in self._parameters if getattr(starts.get(item[0]), "shape", None) != item[1].shape]
-        problem = "the state has no '%s' of the shape %s" % (wrong[0][0], tuple(wrong[0][1].shape)) if wrong else ""
-        problem = problem if "outer" in state else "the state is none of LocalSGD's"
-        asked = {"steps": state.get("steps")}
+        outer, problem = self.outer.state_dict(), self._problem(state)
+        asked = {} if problem else {"steps": state["steps"]}
         try:
             self._agree("thinwire.torch.LocalSGD.load_state_dict", asked, problem, PATIENCE, self._parameters)
-        except InvalidArgumentError as error:
-            raise FormatError(str(error)) from None
-        super().load_state_dict(state, use)
-        self.outer.load_state_dict(state["outer"])
+            super().load_state_dict(state, use)
+        except Error as error:
+            self.outer.load_state_dict(outer)
+            raise FormatError(str(error)) if isinstance(error, InvalidArgumentError) else error from None
         self.steps = state["steps"]
         for (name, _), start in zip(self._parameters, self._starts):
-            start.copy_(starts[name])
+            start.copy_(state["starts"][name])
+
+    def _problem(self, state: Any) -> str:
+        """Why a state cannot be taken back, or "": then `outer` has its part."""
+        if not isinstance(state, dict) or not {"steps", "outer", "starts"} <= state.keys():
+            return "the state is none of LocalSGD's"
+        steps, starts = state["steps"], state["starts"] if isinstance(state["starts"], dict) else {}
+        for name, p in self._parameters:
+            if getattr(starts.get(name), "shape", None) != p.shape:
+                return "the state has no '%s' of the shape %s" % (name, tuple(p.shape))
+        if not isinstance(steps, int) or steps < 0:
+            return "the state has %r steps" % (steps,)
+        try:
+            self.outer.load_state_dict(state["outer"])
+        except Exception as error:  # whatever torch has against it
+            return "the state of outer: %s: %s" % (type(error).__name__, " ".join(str(error).split()))
+        return ""
