@@ -337,8 +337,8 @@ class Backend(unittest.TestCase):
         return loss.item()
 
     def train(self, model):
-        optimizer, losses = torch.optim.AdamW(model.parameters(), 0.01), []
-        for step in range(5):
+        optimizer, losses = torch.optim.SGD(model.parameters(), 0.1), []
+        for step in range(3):
             optimizer.zero_grad()
             losses.append(self.backward(model, step))
             optimizer.step()
@@ -366,25 +366,24 @@ class Backend(unittest.TestCase):
         found = {"ddp": DDP(self.net()), "by gloo": DDP(self.net(), process_group=gloo), "fsdp": lossless}
         for name, model in found.items():
             self.assertLess((self.train(model) - want).abs().max(), 1e-6, name)
-        self.assertGreaterEqual(comm.stats().calls - calls, 25 * (size > 1))  # two ways of three modules, of which the
-        for feedback in (False, True):  # root is gathered once
-            model, _ = self.sharded(codec="tree8", parameters="int8", feedback=feedback)
-            error = ((self.train(model) - want).abs() / want).max()
-            self.assertLess(error, 0.02)
-            self.assertGreater(error, 1e-6 if size > 1 else -1)
-            exact = [p.full_tensor() for p in model.parameters()]
-            for module in (model[0], model[2], model):
-                module.unshard()
-            self.equal_everywhere(model)
-            for p, whole in zip(model.parameters(), exact):
-                self.assertLess((p - whole).abs().max(), whole.abs().max() / 100)
+        self.assertGreaterEqual(comm.stats().calls - calls, 15 * (size > 1))  # two ways of three modules, of which the
+        model, _ = self.sharded(codec="tree8", parameters="int8", feedback=True)  # root is gathered once
+        error = ((self.train(model) - want).abs() / want).max()
+        self.assertLess(error, 0.02)
+        self.assertGreater(error, 1e-6 if size > 1 else -1)
+        exact = [p.full_tensor() for p in model.parameters()]
+        for module in (model[0], model[2], model):
+            module.unshard()
+        self.equal_everywhere(model)
+        for p, whole in zip(model.parameters(), exact):
+            self.assertLess((p - whole).abs().max(), whole.abs().max() / 100)
 
     def test_residuals_of_sharded_gradients(self):
         """Sums of the same gradient: with a residual the error stays that of one step, else it grows with the steps."""
         errors = []
         for wishes in ({}, {"codec": "tree8"}, {"codec": "tree8", "feedback": True}):
             model, _ = self.sharded(**wishes)
-            for _ in range(8):
+            for _ in range(6):
                 self.backward(model, 0)
             total = torch.cat([p.grad.full_tensor().reshape(-1) for p in model.parameters()])
             errors.append(total if not errors else (total - errors[0]).norm() / errors[0].norm())
