@@ -34,6 +34,8 @@ def must(status):
 class OnDevice:
     """A copy of a NumPy array in the memory of a device."""
 
+    is_cpu = False  # as tensors of PyTorch say it
+
     def __init__(self, array, device=0):
         self.array, self.device, self.pointer = array, device, ctypes.c_void_p()
         self.streams = []
