@@ -75,7 +75,7 @@ tw_record_t watched(void)
     return record;
 }
 
-/* Bytes per double: as many as bitpack says, or those of a codec of floats. */
+/* Bytes per double: as many as bitpack or int says, or those of a codec of floats. */
 tw_record_t doubles(void)
 {
     tw_record_t record = watched();
@@ -85,6 +85,8 @@ tw_record_t doubles(void)
 
         if (strncmp(spec, "bitpack:", 8) == 0) {
             record.could[1][c] = (uint64_t)(spec[8] - '0') * 1250000;
+        } else if (strncmp(spec, "int:", 4) == 0) {
+            record.could[1][c] = strtoull(spec + 4, NULL, 10) / 8 * 1250000 + 40000;
         } else {
             record.could[1][c] = record.could[0][c] / 2;
         }

@@ -131,6 +131,7 @@ START_TEST(candidates_are_exact_in_bytes)
     has(text, "  tree8          2600000                74 %          1.3e-02\n");
     has(text, "  onebit          350000                96 %          1.0e+00\n");
     has_not(text, "bitpack:5");
+    has_not(text, "int:32");
     has_not(text, "estimated ms");
     has_not(text, "doubles");
     free(text);
@@ -147,6 +148,8 @@ START_TEST(candidates_are_exact_in_bytes)
     has(text, "  bitpack:7      8750000                12 %     5.7e-14\n");
     has(text, "  bitpack:5      6250000                38 %     3.7e-09\n");
     has(text, "  bitpack:4      5000000                50 %     9.5e-07\n");
+    has(text, "  int:32         5040000                50 %     2.3e-10\n");
+    has(text, "  int:24         3790000                62 %     6.0e-08\n");
     has(text, "  tree8          1300000                87 %     1.3e-02\n");
     free(text);
 }

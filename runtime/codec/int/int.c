@@ -247,6 +247,9 @@ const tw_codec_ops_t tw_codec_int = {
     .finish  = int_finish,
     .size    = int_size,
     .kernels = TW_KERNELS(tw_int),
+    .offers  = {{"int:48", TW_F64, TW_OFFER_REPORT}, /* advised to none: absolute in a block */
+                {"int:32", TW_F64, TW_OFFER_REPORT},
+                {"int:24", TW_F64, TW_OFFER_REPORT}},
 };
 
 const tw_codec_ops_t tw_codec_int8 = {
