@@ -259,6 +259,62 @@ hpcc_all() {
     check "HPCC on $1 ranks, bitpack:6: its FFT within 4e-10" hpcc_bitpack "$1"
 }
 
+# ---- cp2k, GPAW, SLEPc ---------------------------------------------------------------------------
+
+# Programs whose result is a few numbers, which go to `numbers`: cp2k, the energy of a molecule, by Fourier transforms
+# whose transposes are MPI_Alltoallv of doubles; GPAW, the energy of a crystal, by sums of densities; SLEPc,
+# eigenvalues, by products that gather a vector.
+numbers() { # PROGRAM WHERE RANKS [DROP-IN...]
+    "$@" && sed -n 's/^ ENERGY|.*: *//p; s/^energy //p; s/^mode //p' "$scratch/$2/out" >"$scratch/$2/numbers" &&
+        [ -s "$scratch/$2/numbers" ]
+}
+cp2k() { OMP_NUM_THREADS=1 start "$1" "$2" "${@:3}" cp2k -i "$apps/water.inp"; }
+gpaw() { OMP_NUM_THREADS=1 start "$1" "$2" "${@:3}" "$python" "$apps/silicon.py"; }
+slepc() { OMP_NUM_THREADS=1 start "$1" "$2" "${@:3}" "$python" "$apps/modes.py" 1600; }
+slepc_there() { # without an alternative /usr/lib/slepc, Debian's modules are found by these
+    SLEPC_DIR=$(compgen -G '/usr/lib/slepcdir/*/*-real' | tail -n 1)
+    PETSC_DIR=$(compgen -G '/usr/lib/petscdir/*/*-real' | tail -n 1)
+    export SLEPC_DIR PETSC_DIR
+    "$python" -c 'from slepc4py import SLEPc'
+}
+numbers_type() { if [ "$1" = cp2k ]; then echo 'double complex'; else echo double; fi; }
+# The largest deviation of B's numbers, relative to the largest of A's.
+numbers_near() { # A B BAR
+    paste "$scratch/$1/numbers" "$scratch/$2/numbers" | awk -v bar="$3" '
+        function abs(x) { return x < 0 ? -x : x }
+        NF != 2 { bad = 1 }
+        { d = abs($1 - $2); if (!(d <= worst)) worst = d; if (abs($1) > most) most = abs($1) }
+        END { print "deviation", worst / most; exit bad || !(worst <= bar * most) }'
+}
+numbers_watched() { # PROGRAM RANKS OPERATION BAR: GPAW's last digits differ from run to run
+    local where=$1.watched.$2
+    numbers "$1" "$where" "$2" "${drop_in[@]}" --threshold 1k -- && numbers_near "$1.$2" "$where" "$4" &&
+        watched "$where" "$2" "$3" "$(numbers_type "$1")" && grep '  int:32 .* 2\.3e-10$' "$scratch/$where/report"
+}
+numbers_within() { # PROGRAM RANKS OPERATION CODEC BAR OPTION...
+    local where=$1.$4.$2
+    numbers "$1" "$where" "$2" "${drop_in[@]}" "${@:6}" -- && went "$where" "$3" "$(numbers_type "$1")" "$4" &&
+        numbers_near "$1.$2" "$where" "$5"
+}
+numbers_lossless() { THINWIRE_ENCODE=always numbers_within "$1" "$2" "$3" bitpack:8 "$4" "${all[@]}"; } # sums in node memory
+numbers_all() { # PROGRAM RANKS OPERATION BAR, CODEC BAR...: of what is lossless, and of each codec
+    local program=$1 n=$2 operation=$3 bar=$4
+    check "$program on $n ranks" numbers "$program" "$program.$n" "$n"
+    check "$program on $n ranks, watched: within $bar" numbers_watched "$program" "$n" "$operation" "$bar"
+    check "$program on $n ranks, all encoded: within $bar" numbers_lossless "$program" "$n" "$operation" "$bar"
+    shift 4
+    while [ $# -gt 0 ]; do
+        check "$program on $n ranks, $1: within $2" numbers_within "$program" "$n" "$operation" "$1" "$2" \
+            --rule "${operation#i}:double:>=1k=$1"
+        shift 2
+    done
+}
+# Measured on 2 and 4 ranks: cp2k int:32 2e-11, 5e-11, int:24 8e-9, 6e-9, SLEPc int:32 4e-12, 3e-12. GPAW int:24 4e-13 on
+# 2, int:12 9e-8; with int:32 its own last digits differ as much, 6e-14.
+cp2k_all() { numbers_all cp2k "$1" alltoallv 1e-11 int:32 1e-9 int:24 1e-6; }
+gpaw_all() { numbers_all gpaw "$1" allreduce 1e-11 int:24 1e-10; }
+slepc_all() { numbers_all slepc "$1" iallgather 1e-12 int:32 1e-10; }
+
 # ---- mpi4py's own tests --------------------------------------------------------------------------
 
 # Without those that start processes, which now and then hang in Open MPI 4.1 alone.
@@ -330,4 +386,7 @@ else
 fi
 both "LAMMPS" lammps_all "lammps" command -v lmp
 both "HPCC" hpcc_all "hpcc" command -v hpcc
+both "cp2k" cp2k_all "cp2k" command -v cp2k
+both "GPAW" gpaw_all "gpaw" "$python" -c 'import gpaw'
+both "SLEPc" slepc_all "python3-slepc4py-real" slepc_there
 plan "$number"
