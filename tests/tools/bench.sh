@@ -116,8 +116,8 @@ check "a ratio that spreads is marked" codec_doubts
 other_codecs() {
     local i
     alone "$top_builddir/bin/other-codecs" --min 64k --max 64k --json "$file" || return 1
-    for i in zfp blosc; do
-        grep -q "^$i.*not built in" "$scratch/out" || grep -q "^$i.*decode" "$scratch/out" ||
+    for i in zfp blosc pi-quant; do
+        grep -q "^$i.*not here" "$scratch/out" || grep -q "^$i.*decode" "$scratch/out" ||
             { echo "no word about $i"; return 1; }
     done
     if i=$(row "codec=zfp, 16 bits" operation=decode); then
