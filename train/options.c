@@ -218,9 +218,9 @@ void tw_train_options_help(void)
           "rank has),\n"
           "act (activations between ranks) and back (their gradients; default: act),\n"
           "weight (weights from their owners, with --update root or sharded; default: fp32)\n"
-          "  awp[:T=X][,interval=N][,step=N][,first=N][,group=layer|block][,round]\n"
-          "     [,byte=CODEC][,absolute][,norm=master|packed]   weight only: bytes found while "
-          "training (S0)\n"
+          "  awp[:T=X][,interval=N][,step=N][,first=N][,group=layer|block][,family=bitpack|int]\n"
+          "     [,round][,byte=CODEC][,absolute][,norm=master|packed]   weight only: bits found "
+          "while training (S0)\n"
           "  mpi                    a plain MPI_Allreduce of gradients, for comparison\n",
           stdout);
     for (size_t k = 0; tw_codec_describe(k, NULL, &form, &help) == TW_OK; k++) {

@@ -138,12 +138,15 @@ int tw_training_settle_local(tw_training_t *t, tw_problem_t *problem)
 
 int tw_training_set_outputs(tw_training_t *t, tw_problem_t *problem)
 {
-    const tw_train_options_t *o = t->options;
+    const tw_train_options_t *o    = t->options;
+    const char               *what = o->recompute                ? "--recompute"
+                                     : t->codecs.storage != NULL ? "--storage"
+                                     : t->codecs.weight.integers ? "--codec weight=awp:family=int"
+                                                                 : NULL;
 
-    if ((o->recompute || t->codecs.storage != NULL) &&
-        tw_backend_memory(t->backend) != TW_MEMORY_HOST) {
+    if (what != NULL && tw_backend_memory(t->backend) != TW_MEMORY_HOST) {
         return tw_problem_set(problem, "%s: only on processors; accepted with it: --device cpu",
-                              o->recompute ? "--recompute" : "--storage");
+                              what);
     }
     tw_trunk_set_recompute(t->trunk, o->recompute);
     if (tw_trunk_set_storage(t->trunk, t->codecs.storage) != 0) {

@@ -169,7 +169,7 @@ check "native sums without owners" refused 1 'grad=mpi .*only with --update repl
 check "unknown codec of weights" refused 1 "weight=tree9.*also accepted: awp" --update root --codec weight=tree9
 check "unknown option of awp" refused 1 "awp: 'bits=8' is not understood; accepted are T=X" --update root \
     --codec weight=awp:bits=8
-check "awp with interval 0" refused 1 "awp: 'interval=0' is not understood" --update sharded --codec weight=awp:interval=0
+check "awp of an unknown family" refused 1 "awp: 'family=int8' is not understood" --update sharded --codec weight=awp:family=int8
 check "awp with more than 32 bits" refused 1 "awp: 'first=33' is not understood" --update sharded \
     --codec weight=awp:T=0,first=33
 check "awp with a threshold that is no number" refused 1 "awp: 'T=nan' is not understood" --update sharded \

@@ -177,11 +177,12 @@ static void bits_rise(void)
         {"data", "weight=awp:T=-1e9,interval=1", 5, 8, 1, 0},
         {"data", "weight=awp:T=1e9,interval=3,grad=tree8", 5, 8, 4, 3},
         {"data", "weight=awp:T=1e9,interval=3,byte=bitpack:1", 5, 8, 4, 3},
+        {"data", "weight=awp:T=1e9,interval=3,family=int", 5, 4, 4, 4},
         /* Dense layers have no owners, on one rank as on many. */
         {"c", "weight=awp:T=1e9,interval=3", 2, 8, 4, 3},
     };
 
-    for (int k = 0; k < 14; k++) {
+    for (int k = 0; k < 2 * (int)(sizeof(runs) / sizeof(runs[0])); k++) {
         const int          r       = k / 2;
         tw_train_options_t options = options_of(updates[k % 2], runs[r].scheme, runs[r].codec, "");
         tw_masters_facts_t facts;
@@ -207,23 +208,34 @@ static void bits_rise(void)
     }
 }
 
-/* As long as there are 8 bits they are those of tree8, unless another codec was given. */
-static void one_byte_codec(void)
+/* As long as there are 8 bits they are those of tree8, unless another codec was given; integers of
+ * 9 bits are of 10. */
+static void bits_that_stay(void)
 {
-    tw_train_options_t options = options_of("sharded", "data", "weight=awp:T=-1e9,interval=1", "");
-    tw_training_t      t, fixed;
-    const char        *spec;
-    size_t             elements;
-    int                bits;
+    static const struct {
+        const char *codec, *fixed, *spec;
+        int         bits;
+    } runs[] = {{"weight=awp:T=-1e9,interval=1", "weight=tree8", "tree8", 8},
+                {"weight=awp:T=-1e9,interval=1,family=int,first=9", "weight=int:10", "int:10", 9}};
 
-    run(&t, &options, MPI_COMM_WORLD);
-    tw_masters_group(t.masters, 1, &elements, &spec, &bits);
-    T_CHECK(strncmp(spec, "tree8", 5) == 0 && bits == 8, "%d bits, %s", bits, spec);
-    options = options_of("sharded", "data", "weight=tree8", "");
-    run(&fixed, &options, MPI_COMM_WORLD);
-    same_weights(&t, &fixed);
-    tw_training_destroy(&fixed);
-    tw_training_destroy(&t);
+    for (int k = 0; k < 2; k++) {
+        tw_train_options_t options = options_of("sharded", "data", runs[k].codec, "");
+        tw_training_t      t, fixed;
+        const char        *spec;
+        size_t             elements;
+        int                bits;
+
+        t_within("%s", runs[k].codec);
+        run(&t, &options, MPI_COMM_WORLD);
+        tw_masters_group(t.masters, 1, &elements, &spec, &bits);
+        T_CHECK(strncmp(spec, runs[k].spec, strlen(runs[k].spec)) == 0 && bits == runs[k].bits,
+                "%d bits, %s", bits, spec);
+        options = options_of("sharded", "data", runs[k].fixed, "");
+        run(&fixed, &options, MPI_COMM_WORLD);
+        same_weights(&t, &fixed);
+        tw_training_destroy(&fixed);
+        tw_training_destroy(&t);
+    }
 }
 
 /* ---- stop and go on ------------------------------------------------------------------------ */
@@ -274,7 +286,7 @@ static void resumed_runs_end_the_same(void)
         const char *first, *second, *codec, *then;
     } runs[] = {
         {"sharded", "sharded", "weight=awp:T=1e9,interval=4,grad=onebit", NULL},
-        {"root", "root", "weight=awp:T=1e9,interval=4,grad=tree8", NULL},
+        {"root", "root", "weight=awp:T=1e9,interval=4,family=int,grad=tree8", NULL},
         {"replicated", "sharded", "fp32", NULL},
         {"sharded", "root", "fp32", NULL},
         {"root", "replicated", "fp32", NULL},
@@ -345,7 +357,7 @@ static const t_case_t cases[] = {
     {"rows are shortened", rows_are_shortened, 1},
     {"memory", memory, 1},
     {"bits rise", bits_rise, 1},
-    {"one byte codec", one_byte_codec, 1},
+    {"bits that stay", bits_that_stay, 1},
     {"resumed runs end the same", resumed_runs_end_the_same, 1},
     {"one rank begins", one_rank_begins, 1},
     {"others are refused", others_are_refused, 1},

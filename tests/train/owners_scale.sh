@@ -84,10 +84,10 @@ adaptive() {
 blocks() {
     local counted
     counted=$(train 2 --model resnet-20 --data random:32x32x3,10,n=64,test=10 --batch 8 --steps 3 --update sharded \
-        --bn global --codec weight=awp:group=block,first=16 --record "$scratch/job.cfg" --json "$scratch/run.json" >&2 &&
+        --bn global --codec weight=awp:group=block,family=int,first=14 --record "$scratch/job.cfg" --json "$scratch/run.json" >&2 &&
         value bytes_sent_per_step "$scratch/run.json") || return 1
     grep -x '  blocks = true;' "$scratch/job.cfg" && near blocks "$(predicted "$scratch/job.cfg" 2 --codec fp32)" "$counted" &&
-        same "$("$json_query" "$scratch/scale.json" rows.0.weights)" bitpack:2
+        same "$("$json_query" "$scratch/scale.json" rows.0.weights)" int:16,block=256
 }
 
 plan 7

@@ -231,6 +231,15 @@ static const struct {
     {"weight=awp:rounded", 1, 0, 0, "'rounded' is not understood"},
     {"weight=awp:", 1, 0, 0, "an option is empty or too long"},
     {"weight=awpx", 1, 0, 0, "codec 'awpx'"},
+    {"weight=awp:family=int,grad=onebit", 1, 0, 0,
+     "weight=awp:T=0.0001,interval=0,step=4,first=8,group=layer,family=int,norm=master,grad=onebit:"
+     "block=2048"},
+    {"weight=awp:byte=tree8,step=8,family=int", 1, 0, 0,
+     "weight=awp:T=0.0001,interval=0,step=8,first=8,group=layer,family=int,byte=tree8,norm=master,"
+     "grad=fp32"},
+    {"weight=awp:family=abs", 1, 0, 0, "'family=abs' is not understood; accepted are T=X"},
+    {"weight=awp:family=int,round", 1, 0, 0, "accepted: no 'round', and first=N up to 24"},
+    {"weight=awp:first=25,family=int", 1, 0, 0, "accepted: no 'round', and first=N up to 24"},
 };
 
 START_TEST(codecs_of_classes)

@@ -16,11 +16,13 @@
 /* Not that of S0, bitpack:1, which shrinks weights to between a half and a quarter: trainings need
  * fewer steps and end with a lower error (docs/performance.md). */
 #define TW_AWP_BYTE "tree8"
+/* Most bits of family=int: those of a float32's significand, with which weights travel as fp32. */
+#define TW_AWP_INTEGERS 24
 
 #define TW_AWP_FORMS                                                                               \
     "T=X, interval=N (1 to 1000000000 steps), step=N and first=N (1 to 32 bits), group=layer or "  \
-    "group=block, round, byte=CODEC (of 8 bits, as byte=tree8), absolute, norm=master or "         \
-    "norm=packed"
+    "group=block, family=bitpack or family=int, round, byte=CODEC (of 8 bits, as byte=tree8), "    \
+    "absolute, norm=master or norm=packed"
 
 /* "awp", or "awp:" and more? */
 static int is_awp(const char *text)
@@ -63,6 +65,10 @@ static int weight_codec_take(tw_weight_codec_t *how, const char *key, const char
     if (strcmp(key, "group") == 0) {
         how->by_block = strcmp(value, "block") == 0;
         return how->by_block || strcmp(value, "layer") == 0 ? 0 : -1;
+    }
+    if (strcmp(key, "family") == 0) {
+        how->integers = strcmp(value, "int") == 0;
+        return how->integers || strcmp(value, "bitpack") == 0 ? 0 : -1;
     }
     if (strcmp(key, "norm") == 0) {
         how->norm = strcmp(value, "packed") == 0 ? TW_WEIGHTS_COPIES : TW_WEIGHTS_MASTERS;
@@ -109,6 +115,9 @@ static int check_byte(const tw_weight_codec_t *how, tw_context_t *ctx, tw_proble
     size_t       bytes    = 0;
     tw_status_t  status;
 
+    if (how->byte[0] == '\0') {
+        return 0;
+    }
     status = tw_codec_create(ctx, how->byte, TW_F32, &codec, why, sizeof(why));
     if (status != TW_OK) {
         return tw_problem_set(problem, "--codec weight=awp:byte=%s: %s", how->byte,
@@ -124,6 +133,34 @@ static int check_byte(const tw_weight_codec_t *how, tw_context_t *ctx, tw_proble
                                 how->byte, 8.0 * (double)bytes / (double)n);
 }
 
+/* What the family decides: the levels of `int`, 0 where it has none of so many bits or more. */
+static int settle_family(tw_weight_codec_t *how, tw_context_t *ctx, tw_problem_t *problem)
+{
+    how->rule.step = how->rule.step != 0 ? how->rule.step : how->integers ? 4 : 8;
+    if (!how->integers) {
+        snprintf(how->byte, sizeof(how->byte), "%s",
+                 how->byte[0] != '\0' ? how->byte : TW_AWP_BYTE);
+        return 0;
+    }
+    how->rule.last = TW_AWP_INTEGERS;
+    if (how->round || how->rule.first > TW_AWP_INTEGERS) {
+        return tw_problem_set(problem,
+                              "--codec weight=awp:family=int: rounds to the nearest, and has 1 to "
+                              "%d bits; accepted: no 'round', and first=N up to %d",
+                              TW_AWP_INTEGERS, TW_AWP_INTEGERS);
+    }
+    for (int bits = TW_AWP_INTEGERS, level = 0; bits > 0; bits--) {
+        char        spec[16];
+        tw_codec_t *codec = NULL;
+
+        snprintf(spec, sizeof(spec), "int:%d", bits);
+        level = tw_codec_create(ctx, spec, TW_F32, &codec, NULL, 0) == TW_OK ? bits : level;
+        tw_codec_destroy(codec);
+        how->level[bits] = level;
+    }
+    return 0;
+}
+
 int tw_weight_codec_parse(tw_weight_codec_t *how, tw_context_t *ctx, const char *text,
                           tw_problem_t *problem)
 {
@@ -132,13 +169,14 @@ int tw_weight_codec_parse(tw_weight_codec_t *how, tw_context_t *ctx, const char 
     tw_codec_traits_t traits;
     tw_status_t       status;
 
-    *how = (tw_weight_codec_t){
-        .adaptive = is_awp(text),
-        .rule     = {.threshold = TW_AWP_THRESHOLD, .step = 8, .first = 8, .last = 32},
-        .norm     = TW_WEIGHTS_MASTERS,
-        .byte     = TW_AWP_BYTE};
+    *how = (tw_weight_codec_t){.adaptive = is_awp(text),
+                               .rule     = {.threshold = TW_AWP_THRESHOLD, .first = 8, .last = 32},
+                               .norm     = TW_WEIGHTS_MASTERS};
     if (how->adaptive) {
-        return parse_awp(how, text, problem) == 0 ? check_byte(how, ctx, problem) : -1;
+        return parse_awp(how, text, problem) != 0 || settle_family(how, ctx, problem) != 0 ||
+                       check_byte(how, ctx, problem) != 0
+                   ? -1
+                   : 0;
     }
     status = tw_codec_create(ctx, text, TW_F32, &codec, why, sizeof(why));
     if (status != TW_OK) {
@@ -159,10 +197,12 @@ void tw_weight_codec_spec(const tw_weight_codec_t *how, int bits, char spec[TW_W
 
     if (!how->adaptive) {
         memcpy(spec, how->spec, TW_WEIGHT_SPEC);
-    } else if (bytes == 1 && strcmp(how->byte, "bitpack:1") != 0) {
+    } else if (bytes == 1 && how->byte[0] != '\0' && strcmp(how->byte, "bitpack:1") != 0) {
         snprintf(spec, TW_WEIGHT_SPEC, "%s", how->byte);
-    } else if (bytes == 4) {
+    } else if (bytes == 4 || (how->integers && how->level[bits] == 0)) {
         snprintf(spec, TW_WEIGHT_SPEC, "fp32");
+    } else if (how->integers) {
+        snprintf(spec, TW_WEIGHT_SPEC, "int:%d", how->level[bits]);
     } else {
         snprintf(spec, TW_WEIGHT_SPEC, "bitpack:%d%s", bytes, how->round ? ",round" : "");
     }
@@ -175,9 +215,10 @@ void tw_weight_codec_text(const tw_weight_codec_t *how, char *text, size_t size)
         return;
     }
     snprintf(text, size,
-             "awp:T=%.9g,interval=%" PRIu64 ",step=%d,first=%d,group=%s%s,byte=%s%s,norm=%s",
+             "awp:T=%.9g,interval=%" PRIu64 ",step=%d,first=%d,group=%s%s%s%s%s%s,norm=%s",
              how->rule.threshold, how->rule.interval, how->rule.step, how->rule.first,
-             how->by_block ? "block" : "layer", how->round ? ",round" : "", how->byte,
+             how->by_block ? "block" : "layer", how->integers ? ",family=int" : "",
+             how->round ? ",round" : "", how->byte[0] != '\0' ? ",byte=" : "", how->byte,
              how->rule.absolute ? ",absolute" : "",
              how->norm == TW_WEIGHTS_COPIES ? "packed" : "master");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * train/step/weight_codec.h - the codec of weights with owners: a fixed codec, or the number of
- * bytes that AWP chooses (S0), from one text.
+ * bits that AWP chooses (S0), from one text.
  */
 #ifndef TW_TRAIN_WEIGHT_CODEC_H
 #define TW_TRAIN_WEIGHT_CODEC_H
@@ -10,6 +10,7 @@
 #include "command/problem.h"
 
 #define TW_WEIGHT_SPEC 96 /* bytes of a codec's spec */
+#define TW_AWP_LEVELS  33 /* numbers of bits, from 0 on */
 
 typedef struct tw_weight_codec {
     int             adaptive;             /* AWP; else spec                                  */
@@ -20,12 +21,14 @@ typedef struct tw_weight_codec {
     int             by_epoch;             /* the interval is as many steps as an epoch has   */
     int             by_block;             /* a group is a block of layers; else a layer      */
     int             round;                /* bitpack:K,round                                 */
-    char            byte[24];             /* codec of 1 to 8 bits, of awp                    */
+    int             integers;             /* family=int: int:B in place of bitpack:K         */
+    int             level[TW_AWP_LEVELS]; /* with it, B for each number of bits; 0: fp32     */
+    char            byte[24];             /* codec of 1 to 8 bits, of awp; "": the family's  */
     tw_weights_of_t norm;                 /* weights of which AWP takes the norms            */
 } tw_weight_codec_t;
 
-/** Read a codec's spec, or "awp[:T=X][,interval=N][,step=N][,first=N][,group=layer|block][,round]
- * [,byte=CODEC][,absolute][,norm=master|packed]".
+/** Read a codec's spec, or "awp[:T=X][,interval=N][,step=N][,first=N][,group=layer|block]
+ * [,family=bitpack|int][,round][,byte=CODEC][,absolute][,norm=master|packed]".
  * @return 0, or -1 with the problem set. */
 int tw_weight_codec_parse(tw_weight_codec_t *how, tw_context_t *ctx, const char *text,
                           tw_problem_t *problem);
