@@ -336,50 +336,11 @@ TW_INLINE512 void tw_feedback512(const void *codec, tw_codes512_fn_t codes,
     }
 }
 
-/* start() of a codec without tables. */
-typedef struct tw_nothing512 {
-    char unused;
-} tw_nothing512_t;
-
-TW_INLINE512 tw_nothing512_t tw_no_start512(const tw_codec_t *codec)
-{
-    (void)codec;
-    return (tw_nothing512_t){0};
-}
-
-/* The table `name` of kernels of a codec of k bytes a value; start() makes the context of its
- * loops. */
-#define TW_VALUES_LOOPS512(name, k, type, start, codes, values)                                    \
-    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        const type context = start(codec);                                                         \
-        tw_encode512(&context, codes, k, src, n, dst, stream);                                     \
-    }                                                                                              \
-    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        const type context = start(codec);                                                         \
-        tw_decode512(&context, values, k, src, n, dst, stream, false);                             \
-    }                                                                                              \
-    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
-                                  uint8_t *acc)                                                    \
-    {                                                                                              \
-        const type context = start(codec);                                                         \
-        tw_decode512(&context, values, k, src, n, acc, false, true);                               \
-    }                                                                                              \
-    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
-                                       uint8_t *residual, uint8_t *dst)                            \
-    {                                                                                              \
-        const type context = start(codec);                                                         \
-        tw_feedback512(&context, codes, values, k, src, n, residual, dst);                         \
-    }
-
-/* The table of these functions. */
-#define TW_LOOPS512(name)                                                                          \
-    {                                                                                              \
-        .encode = name##_encode, .decode = name##_decode, .decode_add = name##_decode_add,         \
-        .encode_feedback = name##_encode_feedback                                                  \
-    }
+/* The verbs `name` of a codec of k bytes a value. */
+#define TW_VALUES_LOOPS512(name, k, codes, values)                                                 \
+    TW_VERBS(name,                                                                                 \
+             feedback ? tw_feedback512(NULL, codes, values, k, src, n, residual, dst)              \
+                      : tw_encode512(NULL, codes, k, src, n, dst, stream),                         \
+             tw_decode512(NULL, values, k, src, n, dst, stream, add))
 
 #endif /* TW_CODEC_AVX512_H */

@@ -24,33 +24,8 @@ void tw_blocks_decode(const tw_codec_t *codec, tw_block_decode_fn_t decode, cons
 
 /* The table `name` of kernels that walk over blocks by two functions. */
 #define TW_BLOCK_KERNELS(name, encode_block, decode_block)                                         \
-    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        (void)stream;                                                                              \
-        tw_blocks_encode(codec, encode_block, src, n, NULL, dst);                                  \
-    }                                                                                              \
-    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        (void)stream;                                                                              \
-        tw_blocks_decode(codec, decode_block, src, n, dst, false);                                 \
-    }                                                                                              \
-    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
-                                  uint8_t *acc)                                                    \
-    {                                                                                              \
-        tw_blocks_decode(codec, decode_block, src, n, acc, true);                                  \
-    }                                                                                              \
-    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
-                                       uint8_t *residual, uint8_t *dst)                            \
-    {                                                                                              \
-        tw_blocks_encode(codec, encode_block, src, n, residual, dst);                              \
-    }                                                                                              \
-    extern const tw_kernels_t name;                                                                \
-    const tw_kernels_t        name = {.encode          = name##_encode,                            \
-                                      .decode          = name##_decode,                            \
-                                      .decode_add      = name##_decode_add,                        \
-                                      .encode_feedback = name##_encode_feedback}
+    TW_VERBS_EXTERN(name, tw_blocks_encode(codec, encode_block, src, n, residual, dst),            \
+                    tw_blocks_decode(codec, decode_block, src, n, dst, add))
 
 /* option() of a codec whose only option is block=N. */
 tw_status_t tw_blocks_option(tw_codec_t *codec, const char *key, const char *value,

@@ -49,6 +49,52 @@ static inline __attribute__((always_inline)) uint8_t *tw_beyond(uint8_t *residua
     return residual != NULL ? residual + bytes : NULL;
 }
 
+/* The verbs name_encode() and so on from two statements, which see the verbs' parameters and are
+ * made for each of them:
+ *     to    dst = encode(src), or encode(src + residual) with feedback, without which it is NULL
+ *     back  dst = decode(src), or dst += decode(src) with add
+ * stream is true for encode and decode only. */
+#define TW_VERBS(name, to, back)                                                                   \
+    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
+                              bool stream)                                                         \
+    {                                                                                              \
+        uint8_t *const residual = NULL;                                                            \
+        const bool     feedback = false;                                                           \
+        (void)codec, (void)residual, (void)feedback, (void)stream;                                 \
+        to;                                                                                        \
+    }                                                                                              \
+    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
+                                       uint8_t *residual, uint8_t *dst)                            \
+    {                                                                                              \
+        const bool feedback = true, stream = false;                                                \
+        (void)codec, (void)feedback, (void)stream;                                                 \
+        to;                                                                                        \
+    }                                                                                              \
+    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
+                              bool stream)                                                         \
+    {                                                                                              \
+        const bool add = false;                                                                    \
+        (void)codec, (void)add, (void)stream;                                                      \
+        back;                                                                                      \
+    }                                                                                              \
+    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
+                                  uint8_t *dst)                                                    \
+    {                                                                                              \
+        const bool add = true, stream = false;                                                     \
+        (void)codec, (void)add, (void)stream;                                                      \
+        back;                                                                                      \
+    }
+/* Their table. */
+#define TW_VERBS_OF(name)                                                                          \
+    .encode = name##_encode, .decode = name##_decode, .decode_add = name##_decode_add,             \
+    .encode_feedback = name##_encode_feedback
+
+/* Both, where other files see the table. */
+#define TW_VERBS_EXTERN(name, to, back)                                                            \
+    TW_VERBS(name, to, back)                                                                       \
+    extern const tw_kernels_t name;                                                                \
+    const tw_kernels_t        name = {TW_VERBS_OF(name)}
+
 /* For the table of a codec that has kernels for all instruction sets, those that this build has:
  * NAME_scalar, NAME_avx2, NAME_avx512, NAME_vec4 (NEON and VSX). */
 #define TW_KERNELS_OF(name)                                                                        \

@@ -203,43 +203,12 @@ TW_INLINE void tw_avx2_decode(const void *self, tw_decode_lanes_fn_t decode, siz
     }
 }
 
-/* The four verbs of a codec without blocks as functions name_encode() and so on; self(codec) gives
- * what the lane functions want. */
-#define TW_AVX2_VALUE_VERBS(name, self, width, encode_lanes, decode_lanes)                         \
-    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        tw_avx2_encode(self(codec), encode_lanes, width, false, src, n, NULL, dst, stream,         \
-                       tw_far(n));                                                                 \
-        tw_stream_end(stream);                                                                     \
-    }                                                                                              \
-    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        tw_avx2_decode(self(codec), decode_lanes, width, src, n, dst, false, stream, tw_far(n));   \
-        tw_stream_end(stream);                                                                     \
-    }                                                                                              \
-    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
-                                  uint8_t *acc)                                                    \
-    {                                                                                              \
-        tw_avx2_decode(self(codec), decode_lanes, width, src, n, acc, true, false, tw_far(n));     \
-    }                                                                                              \
-    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
-                                       uint8_t *residual, uint8_t *dst)                            \
-    {                                                                                              \
-        tw_avx2_encode(self(codec), encode_lanes, width, false, src, n, residual, dst, false,      \
-                       tw_far(n));                                                                 \
-    }
-
-/* Their table. */
-#define TW_AVX2_VERBS(name)                                                                        \
-    .encode = name##_encode, .decode = name##_decode, .decode_add = name##_decode_add,             \
-    .encode_feedback = name##_encode_feedback
-
-TW_INLINE const void *tw_no_self(const tw_codec_t *codec)
-{
-    (void)codec;
-    return NULL;
-}
+/* The verbs `name` of a codec without blocks. */
+#define TW_AVX2_VALUE_VERBS(name, width, encode_lanes, decode_lanes)                               \
+    TW_VERBS(name, tw_avx2_encode(NULL, encode_lanes, width, false, src, n, residual, dst, stream, \
+                                  tw_far(n));                                                      \
+             tw_stream_end(stream),                                                                \
+             tw_avx2_decode(NULL, decode_lanes, width, src, n, dst, add, stream, tw_far(n));       \
+             tw_stream_end(stream))
 
 #endif /* TW_CODEC_LOOPS_AVX2_H */

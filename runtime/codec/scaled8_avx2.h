@@ -147,27 +147,8 @@ TW_INLINE void tw_avx2_scaled8_decode(const tw_codec_t *codec, tw_decode_lanes_f
 }
 
 #define TW_AVX2_SCALED8_KERNELS(name, header, encode_lanes, decode_lanes)                          \
-    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        tw_avx2_scaled8_encode(codec, encode_lanes, header, src, n, NULL, dst, stream);            \
-    }                                                                                              \
-    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        tw_avx2_scaled8_decode(codec, decode_lanes, src, n, dst, false, stream);                   \
-    }                                                                                              \
-    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
-                                  uint8_t *acc)                                                    \
-    {                                                                                              \
-        tw_avx2_scaled8_decode(codec, decode_lanes, src, n, acc, true, false);                     \
-    }                                                                                              \
-    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
-                                       uint8_t *residual, uint8_t *dst)                            \
-    {                                                                                              \
-        tw_avx2_scaled8_encode(codec, encode_lanes, header, src, n, residual, dst, false);         \
-    }                                                                                              \
-    extern const tw_kernels_t name;                                                                \
-    const tw_kernels_t        name = {TW_AVX2_VERBS(name)}
+    TW_VERBS_EXTERN(                                                                               \
+        name, tw_avx2_scaled8_encode(codec, encode_lanes, header, src, n, residual, dst, stream),  \
+        tw_avx2_scaled8_decode(codec, decode_lanes, src, n, dst, add, stream))
 
 #endif /* TW_CODEC_SCALED8_AVX2_H */

@@ -204,32 +204,9 @@ TW_INLINE512 void tw_scaled8_decode512(const tw_scaled512_t *type, const tw_code
 
 /* The table `name` of kernels of a type. */
 #define TW_SCALED8_KERNELS512(name, type, prepare_or_null)                                         \
-    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        (void)stream;                                                                              \
-        tw_scaled8_encode512(&(type), codec, src, n, NULL, dst, false);                            \
-    }                                                                                              \
-    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        tw_scaled8_decode512(&(type), codec, src, n, dst, stream, false);                          \
-    }                                                                                              \
-    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
-                                  uint8_t *acc)                                                    \
-    {                                                                                              \
-        tw_scaled8_decode512(&(type), codec, src, n, acc, false, true);                            \
-    }                                                                                              \
-    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
-                                       uint8_t *residual, uint8_t *dst)                            \
-    {                                                                                              \
-        tw_scaled8_encode512(&(type), codec, src, n, residual, dst, true);                         \
-    }                                                                                              \
+    TW_VERBS(name##_verbs, tw_scaled8_encode512(&(type), codec, src, n, residual, dst, feedback),  \
+             tw_scaled8_decode512(&(type), codec, src, n, dst, stream, add))                       \
     extern const tw_kernels_t name;                                                                \
-    const tw_kernels_t        name = {.prepare         = prepare_or_null,                          \
-                                      .encode          = name##_encode,                            \
-                                      .decode          = name##_decode,                            \
-                                      .decode_add      = name##_decode_add,                        \
-                                      .encode_feedback = name##_encode_feedback}
+    const tw_kernels_t        name = {.prepare = prepare_or_null, TW_VERBS_OF(name##_verbs)}
 
 #endif /* TW_CODEC_SCALED8_AVX512_H */

@@ -138,50 +138,19 @@ TW_V4_INLINE void tw_v4_feedback(const tw_v4_how_t *how, tw_v4_encode_fn_t encod
     }
 }
 
-/* The four verbs of a codec without blocks: functions name_encode() and so on. */
+/* The verbs `name` of a codec without blocks. */
 #define TW_V4_VALUES_LOOPS(name, to_codes, to_values, width)                                       \
-    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        const tw_v4_how_t how = {.levels = codec->table};                                          \
-                                                                                                   \
-        (void)stream;                                                                              \
-        tw_v4_encode(&how, to_codes, width, src, n, dst);                                          \
-    }                                                                                              \
-    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        const tw_v4_how_t how = {.levels = codec->table};                                          \
-                                                                                                   \
-        (void)stream;                                                                              \
-        tw_v4_decode(&how, to_values, width, src, n, dst, false);                                  \
-    }                                                                                              \
-    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
-                                  uint8_t *acc)                                                    \
-    {                                                                                              \
-        const tw_v4_how_t how = {.levels = codec->table};                                          \
-                                                                                                   \
-        tw_v4_decode(&how, to_values, width, src, n, acc, true);                                   \
-    }                                                                                              \
-    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
-                                       uint8_t *residual, uint8_t *dst)                            \
-    {                                                                                              \
-        const tw_v4_how_t how = {.levels = codec->table};                                          \
-                                                                                                   \
-        tw_v4_feedback(&how, to_codes, to_values, width, true, src, n, residual, dst);             \
-    }
-
-/* Their table, as an initialiser. */
-#define TW_V4_VALUES_TABLE(name)                                                                   \
-    {                                                                                              \
-        .encode = name##_encode, .decode = name##_decode, .decode_add = name##_decode_add,         \
-        .encode_feedback = name##_encode_feedback                                                  \
-    }
+    static const tw_v4_how_t name##_how = {.levels = NULL};                                        \
+    TW_VERBS(name,                                                                                 \
+             feedback ? tw_v4_feedback(&name##_how, to_codes, to_values, width, true, src, n,      \
+                                       residual, dst)                                              \
+                      : tw_v4_encode(&name##_how, to_codes, width, src, n, dst),                   \
+             tw_v4_decode(&name##_how, to_values, width, src, n, dst, add))
 
 /* The kernels `name`. */
 #define TW_V4_VALUES_KERNELS(name, to_codes, to_values, width)                                     \
     TW_V4_VALUES_LOOPS(name, to_codes, to_values, width)                                           \
     extern const tw_kernels_t name;                                                                \
-    const tw_kernels_t        name = TW_V4_VALUES_TABLE(name)
+    const tw_kernels_t        name = {TW_VERBS_OF(name)}
 
 #endif /* TW_CODEC_VALUES_VEC4_H */

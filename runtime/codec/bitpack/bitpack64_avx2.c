@@ -89,30 +89,11 @@ TW_INLINE void feedback64(const tw_codec_t *codec, const uint8_t *src, size_t n,
                   OF(15, k))
 
 #define BITPACK64(k)                                                                               \
-    static void with_##k##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
-                                  uint8_t *dst, bool stream)                                       \
-    {                                                                                              \
-        (void)codec;                                                                               \
-        (void)stream;                                                                              \
-        pack64(src, n, dst, k, SIXTEEN(IN_DOUBLES, k));                                            \
-    }                                                                                              \
-    static void with_##k##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
-                                  uint8_t *dst, bool stream)                                       \
-    {                                                                                              \
-        (void)codec;                                                                               \
-        (void)stream;                                                                              \
-        unpack64(src, n, dst, k, SIXTEEN(IN_CODES, k));                                            \
-    }                                                                                              \
-    static void with_##k##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,       \
-                                      uint8_t *acc)                                                \
-    {                                                                                              \
-        add64(codec, src, n, acc, k, SIXTEEN(IN_CODES, k));                                        \
-    }                                                                                              \
-    static void with_##k##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,  \
-                                           uint8_t *residual, uint8_t *dst)                        \
-    {                                                                                              \
-        feedback64(codec, src, n, residual, dst, k, SIXTEEN(IN_DOUBLES, k));                       \
-    }
+    TW_VERBS(with_##k,                                                                             \
+             feedback ? feedback64(codec, src, n, residual, dst, k, SIXTEEN(IN_DOUBLES, k))        \
+                      : pack64(src, n, dst, k, SIXTEEN(IN_DOUBLES, k)),                            \
+             add ? add64(codec, src, n, dst, k, SIXTEEN(IN_CODES, k))                              \
+                 : unpack64(src, n, dst, k, SIXTEEN(IN_CODES, k)))
 
 BITPACK64(1)
 BITPACK64(2)
@@ -123,7 +104,6 @@ BITPACK64(6)
 BITPACK64(7)
 BITPACK64(8)
 
-const tw_kernels_t tw_bitpack64_avx2[8] = {{TW_AVX2_VERBS(with_1)}, {TW_AVX2_VERBS(with_2)},
-                                           {TW_AVX2_VERBS(with_3)}, {TW_AVX2_VERBS(with_4)},
-                                           {TW_AVX2_VERBS(with_5)}, {TW_AVX2_VERBS(with_6)},
-                                           {TW_AVX2_VERBS(with_7)}, {TW_AVX2_VERBS(with_8)}};
+const tw_kernels_t tw_bitpack64_avx2[8] = {
+    {TW_VERBS_OF(with_1)}, {TW_VERBS_OF(with_2)}, {TW_VERBS_OF(with_3)}, {TW_VERBS_OF(with_4)},
+    {TW_VERBS_OF(with_5)}, {TW_VERBS_OF(with_6)}, {TW_VERBS_OF(with_7)}, {TW_VERBS_OF(with_8)}};

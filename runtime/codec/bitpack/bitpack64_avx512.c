@@ -126,53 +126,41 @@ TW_INLINE512 void feedback_doubles(const places_t *places, size_t k, bool round,
     store_doubles(residual, _mm512_mask_mov_pd(_mm512_sub_pd(v, back), keep, old), m);
 }
 
+/* Any number of them. */
+TW_INLINE512 void encode_all(const places_t *places, size_t k, bool round, const uint8_t *src,
+                             size_t n, uint8_t *residual, uint8_t *dst, bool feedback)
+{
+    for (; n >= 8 && feedback; n -= 8, src += 64, residual += 64, dst += 8 * k) {
+        feedback_doubles(places, k, round, src, 8, residual, dst);
+    }
+    for (; n >= 8; n -= 8, src += 64, dst += 8 * k) {
+        encode_doubles(places, k, round, src, 8, dst);
+    }
+    if (feedback) {
+        feedback_doubles(places, k, round, src, n, residual, dst);
+    } else {
+        encode_doubles(places, k, round, src, n, dst);
+    }
+}
+
+TW_INLINE512 void decode_all(const places_t *places, size_t k, bool round, const uint8_t *src,
+                             size_t n, uint8_t *dst, bool add)
+{
+    for (; n >= 8; n -= 8, src += 8 * k, dst += 64) {
+        decode_doubles(places, k, round, src, 8, dst, add);
+    }
+    decode_doubles(places, k, round, src, n, dst, add);
+}
+
 /* The kernels for double and K = k: `name`. */
 #define DOUBLE_KERNELS(name, k, round)                                                             \
     static const char name##_codes[64]  = {SIXTY_FOUR(OF_DOUBLE, 0, k)};                           \
     static const char name##_values[64] = {SIXTY_FOUR(OF_CODE, 0, k)};                             \
-    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        const places_t places = places_of(name##_codes, name##_values, k);                         \
-        (void)codec;                                                                               \
-        (void)stream;                                                                              \
-        for (; n >= 8; n -= 8, src += 64, dst += 8 * k) {                                          \
-            encode_doubles(&places, k, round, src, 8, dst);                                        \
-        }                                                                                          \
-        encode_doubles(&places, k, round, src, n, dst);                                            \
-    }                                                                                              \
-    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        const places_t places = places_of(name##_codes, name##_values, k);                         \
-        (void)codec;                                                                               \
-        (void)stream;                                                                              \
-        for (; n >= 8; n -= 8, src += 8 * k, dst += 64) {                                          \
-            decode_doubles(&places, k, round, src, 8, dst, false);                                 \
-        }                                                                                          \
-        decode_doubles(&places, k, round, src, n, dst, false);                                     \
-    }                                                                                              \
-    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
-                                  uint8_t *acc)                                                    \
-    {                                                                                              \
-        const places_t places = places_of(name##_codes, name##_values, k);                         \
-        (void)codec;                                                                               \
-        for (; n >= 8; n -= 8, src += 8 * k, acc += 64) {                                          \
-            decode_doubles(&places, k, round, src, 8, acc, true);                                  \
-        }                                                                                          \
-        decode_doubles(&places, k, round, src, n, acc, true);                                      \
-    }                                                                                              \
-    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
-                                       uint8_t *residual, uint8_t *dst)                            \
-    {                                                                                              \
-        const places_t places = places_of(name##_codes, name##_values, k);                         \
-        (void)codec;                                                                               \
-        for (; n >= 8; n -= 8, src += 64, residual += 64, dst += 8 * k) {                          \
-            feedback_doubles(&places, k, round, src, 8, residual, dst);                            \
-        }                                                                                          \
-        feedback_doubles(&places, k, round, src, n, residual, dst);                                \
-    }                                                                                              \
-    static const tw_kernels_t name = TW_LOOPS512(name);
+    TW_VERBS(name, const places_t places = places_of(name##_codes, name##_values, k);              \
+             encode_all(&places, k, round, src, n, residual, dst, feedback),                       \
+             const places_t places = places_of(name##_codes, name##_values, k);                    \
+             decode_all(&places, k, round, src, n, dst, add))                                      \
+    static const tw_kernels_t name = {TW_VERBS_OF(name)};
 
 DOUBLE_KERNELS(double_1, 1, false)
 DOUBLE_KERNELS(double_2, 2, false)

@@ -177,8 +177,7 @@ TW_INLINE tw_lanes_t unpack_rounded(const uint8_t *codes, int k)
         (void)self;                                                                                \
         return unpack##how(codes, k);                                                              \
     }                                                                                              \
-    TW_AVX2_VALUE_VERBS(kernels##how##_##k, tw_no_self, k, pack##how##_lanes_##k,                  \
-                        unpack##how##_lanes_##k)
+    TW_AVX2_VALUE_VERBS(kernels##how##_##k, k, pack##how##_lanes_##k, unpack##how##_lanes_##k)
 
 BITPACK_KERNELS(, 1)
 BITPACK_KERNELS(, 2)
@@ -188,13 +187,13 @@ BITPACK_KERNELS(_rounded, 1)
 BITPACK_KERNELS(_rounded, 2)
 BITPACK_KERNELS(_rounded, 3)
 
-static const tw_kernels_t of_float[]         = {{TW_AVX2_VERBS(kernels_1)},
-                                                {TW_AVX2_VERBS(kernels_2)},
-                                                {TW_AVX2_VERBS(kernels_3)},
-                                                {TW_AVX2_VERBS(kernels_4)}};
-static const tw_kernels_t of_float_rounded[] = {{TW_AVX2_VERBS(kernels_rounded_1)},
-                                                {TW_AVX2_VERBS(kernels_rounded_2)},
-                                                {TW_AVX2_VERBS(kernels_rounded_3)}};
+static const tw_kernels_t of_float[]         = {{TW_VERBS_OF(kernels_1)},
+                                                {TW_VERBS_OF(kernels_2)},
+                                                {TW_VERBS_OF(kernels_3)},
+                                                {TW_VERBS_OF(kernels_4)}};
+static const tw_kernels_t of_float_rounded[] = {{TW_VERBS_OF(kernels_rounded_1)},
+                                                {TW_VERBS_OF(kernels_rounded_2)},
+                                                {TW_VERBS_OF(kernels_rounded_3)}};
 
 static const tw_kernels_t *chosen(const tw_codec_t *codec)
 {
@@ -234,4 +233,4 @@ static bool fits(const tw_codec_t *codec)
 
 extern const tw_kernels_t tw_bitpack_avx2;
 
-const tw_kernels_t tw_bitpack_avx2 = {.fits = fits, TW_AVX2_VERBS(bitpack)};
+const tw_kernels_t tw_bitpack_avx2 = {.fits = fits, TW_VERBS_OF(bitpack)};

@@ -163,8 +163,8 @@ TW_INLINE512 tw_group512_t named_bytes_up(tw_codes512_t c)
         (void)none;                                                                                \
         return to_values;                                                                          \
     }                                                                                              \
-    TW_VALUES_LOOPS512(name, k, tw_nothing512_t, tw_no_start512, name##_codes, name##_values)      \
-    static const tw_kernels_t name = TW_LOOPS512(name);
+    TW_VALUES_LOOPS512(name, k, name##_codes, name##_values)                                       \
+    static const tw_kernels_t name = {TW_VERBS_OF(name)};
 
 FLOAT_KERNELS(float_1, 1, cut(1, g), bytes_up(1, c))
 FLOAT_KERNELS(float_2, 2, cut(2, g), bytes_up(2, c))
@@ -219,4 +219,4 @@ static void bitpack_encode_feedback(const tw_codec_t *codec, const uint8_t *src,
 
 extern const tw_kernels_t tw_bitpack_avx512;
 
-const tw_kernels_t tw_bitpack_avx512 = TW_LOOPS512(bitpack);
+const tw_kernels_t tw_bitpack_avx512 = {TW_VERBS_OF(bitpack)};

@@ -160,9 +160,8 @@ TW_V4_INLINE void pack_3_rounded(const tw_v4_how_t *how, const tw_u4 *x, tw_b16 
     TW_V4_VALUES_LOOPS(round_2, pack_2_rounded, unpack_2, 2)                                       \
     TW_V4_VALUES_LOOPS(round_3, pack_3_rounded, unpack_3, 3)                                       \
     static const tw_kernels_t by_k[2][4] = {                                                       \
-        {TW_V4_VALUES_TABLE(cut_1), TW_V4_VALUES_TABLE(cut_2), TW_V4_VALUES_TABLE(cut_3),          \
-         TW_V4_VALUES_TABLE(cut_4)},                                                               \
-        {TW_V4_VALUES_TABLE(round_1), TW_V4_VALUES_TABLE(round_2), TW_V4_VALUES_TABLE(round_3)}};  \
+        {{TW_VERBS_OF(cut_1)}, {TW_VERBS_OF(cut_2)}, {TW_VERBS_OF(cut_3)}, {TW_VERBS_OF(cut_4)}},  \
+        {{TW_VERBS_OF(round_1)}, {TW_VERBS_OF(round_2)}, {TW_VERBS_OF(round_3)}}};                 \
     static bool bitpack_fits(const tw_codec_t *codec)                                              \
     {                                                                                              \
         return codec->dtype == TW_F32;                                                             \

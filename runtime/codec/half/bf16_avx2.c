@@ -25,8 +25,8 @@ TW_INLINE tw_lanes_t bf16_decode_lanes(const void *self, const uint8_t *codes)
     return tw_lanes_unpack_halves(codes);
 }
 
-TW_AVX2_VALUE_VERBS(bf16, tw_no_self, 2, bf16_encode_lanes, bf16_decode_lanes)
+TW_AVX2_VALUE_VERBS(bf16, 2, bf16_encode_lanes, bf16_decode_lanes)
 
 extern const tw_kernels_t tw_bf16_avx2;
 
-const tw_kernels_t tw_bf16_avx2 = {TW_AVX2_VERBS(bf16)};
+const tw_kernels_t tw_bf16_avx2 = {TW_VERBS_OF(bf16)};

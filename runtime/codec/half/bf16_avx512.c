@@ -22,8 +22,8 @@ TW_INLINE512 tw_group512_t bf16_values(const void *none, tw_codes512_t codes)
                             tw_shifted_half512(codes.c[1], 0), tw_shifted_half512(codes.c[1], 1)}};
 }
 
-TW_VALUES_LOOPS512(bf16, 2, tw_nothing512_t, tw_no_start512, bf16_codes, bf16_values)
+TW_VALUES_LOOPS512(bf16, 2, bf16_codes, bf16_values)
 
 extern const tw_kernels_t tw_bf16_avx512;
 
-const tw_kernels_t tw_bf16_avx512 = TW_LOOPS512(bf16);
+const tw_kernels_t tw_bf16_avx512 = {TW_VERBS_OF(bf16)};

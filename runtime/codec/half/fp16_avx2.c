@@ -45,8 +45,8 @@ TW_INLINE tw_lanes_t fp16_decode_lanes(const void *self, const uint8_t *codes)
     return v;
 }
 
-TW_AVX2_VALUE_VERBS(fp16, tw_no_self, 2, fp16_encode_lanes, fp16_decode_lanes)
+TW_AVX2_VALUE_VERBS(fp16, 2, fp16_encode_lanes, fp16_decode_lanes)
 
 extern const tw_kernels_t tw_fp16_avx2;
 
-const tw_kernels_t tw_fp16_avx2 = {TW_AVX2_VERBS(fp16)};
+const tw_kernels_t tw_fp16_avx2 = {TW_VERBS_OF(fp16)};

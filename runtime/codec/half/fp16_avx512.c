@@ -39,8 +39,8 @@ TW_INLINE512 tw_group512_t fp16_values(const void *none, tw_codes512_t codes)
                             _mm512_cvtph_ps(_mm512_extracti64x4_epi64(codes.c[1], 1))}};
 }
 
-TW_VALUES_LOOPS512(fp16, 2, tw_nothing512_t, tw_no_start512, fp16_codes, fp16_values)
+TW_VALUES_LOOPS512(fp16, 2, fp16_codes, fp16_values)
 
 extern const tw_kernels_t tw_fp16_avx512;
 
-const tw_kernels_t tw_fp16_avx512 = TW_LOOPS512(fp16);
+const tw_kernels_t tw_fp16_avx512 = {TW_VERBS_OF(fp16)};

@@ -290,28 +290,11 @@ TW_INLINE512 void tw_int_decode512(const tw_int_set512_t *set, const tw_int_tabl
 /* The table `name` of kernels for one number of bits. */
 #define TW_INT_LOOPS512(name, set, bits, tables)                                                   \
     static const tw_int_tables512_t name##_tables = tables;                                        \
-    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        (void)stream;                                                                              \
-        tw_int_encode512(&(set), &name##_tables, bits, codec, src, n, NULL, dst, false);           \
-    }                                                                                              \
-    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        tw_int_decode512(&(set), &name##_tables, bits, codec, src, n, dst, stream, false);         \
-    }                                                                                              \
-    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
-                                  uint8_t *acc)                                                    \
-    {                                                                                              \
-        tw_int_decode512(&(set), &name##_tables, bits, codec, src, n, acc, false, true);           \
-    }                                                                                              \
-    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
-                                       uint8_t *residual, uint8_t *dst)                            \
-    {                                                                                              \
-        tw_int_encode512(&(set), &name##_tables, bits, codec, src, n, residual, dst, true);        \
-    }                                                                                              \
-    static const tw_kernels_t name = TW_LOOPS512(name);
+    TW_VERBS(                                                                                      \
+        name,                                                                                      \
+        tw_int_encode512(&(set), &name##_tables, bits, codec, src, n, residual, dst, feedback),    \
+        tw_int_decode512(&(set), &name##_tables, bits, codec, src, n, dst, stream, add))           \
+    static const tw_kernels_t name = {TW_VERBS_OF(name)};
 
 extern const tw_kernels_t *const tw_int64_avx512[TW_INT_BITS_F64 + 1];
 

@@ -216,35 +216,12 @@ TW_INT_INLINE void tw_int_decode(const tw_int_set_t *set, void *how, const tw_co
  * what is kept in registers, far(n) says whether n floats are worth fetching, and end(stream)
  * follows what went past the cache. */
 #define TW_INT_LOOPS(name, set, bits, e, start_of, far, end)                                       \
-    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
+    TW_VERBS(                                                                                      \
+        name, tw_int_how_t how = start_of(bits);                                                   \
+        tw_int_encode(&(set), &how, codec, bits, e, src, n, residual, dst, far(n * e / 4)),        \
         tw_int_how_t how = start_of(bits);                                                         \
-        (void)stream;                                                                              \
-        tw_int_encode(&(set), &how, codec, bits, e, src, n, NULL, dst, far(n *e / 4));             \
-    }                                                                                              \
-    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        tw_int_how_t how = start_of(bits);                                                         \
-        tw_int_decode(&(set), &how, codec, bits, e, src, n, dst, false, stream, far(n *e / 4));    \
-        end(stream);                                                                               \
-    }                                                                                              \
-    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
-                                  uint8_t *acc)                                                    \
-    {                                                                                              \
-        tw_int_how_t how = start_of(bits);                                                         \
-        tw_int_decode(&(set), &how, codec, bits, e, src, n, acc, true, false, far(n *e / 4));      \
-    }                                                                                              \
-    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
-                                       uint8_t *residual, uint8_t *dst)                            \
-    {                                                                                              \
-        tw_int_how_t how = start_of(bits);                                                         \
-        tw_int_encode(&(set), &how, codec, bits, e, src, n, residual, dst, far(n *e / 4));         \
-    }                                                                                              \
-    static const tw_kernels_t name = {.encode          = name##_encode,                            \
-                                      .decode          = name##_decode,                            \
-                                      .decode_add      = name##_decode_add,                        \
-                                      .encode_feedback = name##_encode_feedback};
+        tw_int_decode(&(set), &how, codec, bits, e, src, n, dst, add, stream, far(n * e / 4));     \
+        end(stream))                                                                               \
+    static const tw_kernels_t name = {TW_VERBS_OF(name)};
 
 #endif /* TW_CODEC_INT_LOOPS_H */

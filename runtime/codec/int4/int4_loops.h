@@ -122,36 +122,11 @@ TW_INT4_INLINE void tw_int4_decode_blocks(const tw_int4_set_t *set, const tw_cod
     {                                                                                              \
         tw_int4_encode_rest(&(set), src, n, residual, scales, codes);                              \
     }                                                                                              \
-    static void int4_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,   \
-                            bool stream)                                                           \
-    {                                                                                              \
-        (void)stream;                                                                              \
-        tw_int4_encode_blocks(&(set), int4_rest, codec, src, n, NULL, dst, false, far(n));         \
-    }                                                                                              \
-    static void int4_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,   \
-                            bool stream)                                                           \
-    {                                                                                              \
-        if (stream && (uintptr_t)dst % (set).aligned == 0) {                                       \
-            tw_int4_decode_blocks(&(set), codec, src, n, dst, false, true, false);                 \
-            end(true);                                                                             \
-        } else {                                                                                   \
-            tw_int4_decode_blocks(&(set), codec, src, n, dst, false, false, far(n));               \
-        }                                                                                          \
-    }                                                                                              \
-    static void int4_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,             \
-                                uint8_t *acc)                                                      \
-    {                                                                                              \
-        tw_int4_decode_blocks(&(set), codec, src, n, acc, true, false, far(n));                    \
-    }                                                                                              \
-    static void int4_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,        \
-                                     uint8_t *residual, uint8_t *dst)                              \
-    {                                                                                              \
-        tw_int4_encode_blocks(&(set), int4_rest, codec, src, n, residual, dst, true, far(n));      \
-    }                                                                                              \
-    extern const tw_kernels_t name;                                                                \
-    const tw_kernels_t        name = {.encode          = int4_encode,                              \
-                                      .decode          = int4_decode,                              \
-                                      .decode_add      = int4_decode_add,                          \
-                                      .encode_feedback = int4_encode_feedback}
+    TW_VERBS_EXTERN(                                                                               \
+        name,                                                                                      \
+        tw_int4_encode_blocks(&(set), int4_rest, codec, src, n, residual, dst, feedback, far(n)),  \
+        stream && (uintptr_t)dst % (set).aligned == 0                                              \
+            ? (tw_int4_decode_blocks(&(set), codec, src, n, dst, false, true, false), end(true))   \
+            : tw_int4_decode_blocks(&(set), codec, src, n, dst, add, false, far(n)))
 
 #endif /* TW_CODEC_INT4_LOOPS_H */

@@ -277,42 +277,9 @@ TW_INLINE void onebit_decode_blocks(const tw_codec_t *codec, const uint8_t *src,
     }
 }
 
-/* Codes are a 32nd of what is read: nothing to gain by streaming them. */
-static void onebit_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                          bool stream)
-{
-    (void)stream;
-    onebit_encode_blocks(codec, src, n, NULL, dst);
-}
-
-static void onebit_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,
-                                   uint8_t *residual, uint8_t *dst)
-{
-    onebit_encode_blocks(codec, src, n, residual, dst);
-}
-
-/* Codes are not cut within a byte: streams only where the output is aligned as it is. */
-static void onebit_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                          bool stream)
-{
-    if (stream && (uintptr_t)dst % 32 == 0) {
-        onebit_decode_blocks(codec, src, n, dst, false, true);
-        tw_stream_end(true);
-    } else {
-        onebit_decode_blocks(codec, src, n, dst, false, false);
-    }
-}
-
-static void onebit_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *acc)
-{
-    onebit_decode_blocks(codec, src, n, acc, true, false);
-}
-
-extern const tw_kernels_t tw_onebit_avx2;
-
-const tw_kernels_t tw_onebit_avx2 = {
-    .encode          = onebit_encode,
-    .decode          = onebit_decode,
-    .decode_add      = onebit_decode_add,
-    .encode_feedback = onebit_encode_feedback,
-};
+/* Codes are a 32nd of what is read: nothing to gain by streaming them. They are not cut within a
+ * byte either: decoding streams only where the output is aligned as it is. */
+TW_VERBS_EXTERN(tw_onebit_avx2, onebit_encode_blocks(codec, src, n, residual, dst),
+                stream && (uintptr_t)dst % 32 == 0
+                    ? (onebit_decode_blocks(codec, src, n, dst, false, true), tw_stream_end(true))
+                    : onebit_decode_blocks(codec, src, n, dst, add, false));

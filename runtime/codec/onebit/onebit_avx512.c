@@ -171,19 +171,6 @@ TW_INLINE512 void onebit_blocks(const tw_codec_t *codec, const uint8_t *src, siz
     }
 }
 
-static void onebit_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                          bool stream)
-{
-    (void)stream;
-    onebit_blocks(codec, src, n, NULL, dst, false);
-}
-
-static void onebit_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,
-                                   uint8_t *residual, uint8_t *dst)
-{
-    onebit_blocks(codec, src, n, residual, dst, true);
-}
-
 /* What m values from i on, at most 64, decode to, or that added to what is there. */
 TW_INLINE512 void onebit_put(uint64_t bits, __m512 positive, __m512 negative, uint8_t *dst,
                              size_t m, bool stream, bool add)
@@ -273,21 +260,6 @@ TW_INLINE512 void onebit_decode_blocks(const tw_codec_t *codec, const uint8_t *s
     }
 }
 
-static void onebit_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                          bool stream)
-{
-    if (stream) {
-        onebit_decode_blocks(codec, src, n, dst, true, false);
-    } else {
-        onebit_decode_blocks(codec, src, n, dst, false, false);
-    }
-}
-
-static void onebit_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *acc)
-{
-    onebit_decode_blocks(codec, src, n, acc, false, true);
-}
-
-extern const tw_kernels_t tw_onebit_avx512;
-
-const tw_kernels_t tw_onebit_avx512 = TW_LOOPS512(onebit);
+TW_VERBS_EXTERN(tw_onebit_avx512, onebit_blocks(codec, src, n, residual, dst, feedback),
+                stream ? onebit_decode_blocks(codec, src, n, dst, true, false)
+                       : onebit_decode_blocks(codec, src, n, dst, false, add));
