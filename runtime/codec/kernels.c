@@ -16,7 +16,10 @@ tw_status_t tw_kernels_choose(tw_codec_t *codec)
     for (tw_cpu_level_id_t level = codec->cpu;; level = tw_cpu_below(level)) {
         const tw_kernels_t *kernels = codec->ops->kernels[level];
 
-        if (kernels != NULL && (kernels->fits == NULL || kernels->fits(codec))) {
+        if (kernels != NULL && kernels->choose != NULL) {
+            kernels = kernels->choose(codec);
+        }
+        if (kernels != NULL) {
             if (kernels->prepare != NULL && !kernels->prepare(codec)) {
                 return TW_ERR_NO_MEMORY;
             }

@@ -22,10 +22,10 @@
 #include "runtime/codec/cpu.h"
 
 typedef struct tw_kernels {
-    /* Both NULL where they are not needed. fits: can these do what the codec's options ask for?
-     * prepare: fills codec->vectors, by malloc(), with the tables that the loops want; false
-     * without memory. */
-    bool (*fits)(const tw_codec_t *codec);
+    /* Both NULL where they are not needed. choose: the kernels that these are with the codec's
+     * options, NULL for none; they have nothing else then. prepare: fills codec->vectors, by
+     * malloc(), with the tables that the loops want; false without memory. */
+    const struct tw_kernels *(*choose)(const tw_codec_t *codec);
     bool (*prepare)(tw_codec_t *codec);
 
     /* stream: what is written will not be read again from the cache, so stores may go past it;
@@ -94,6 +94,15 @@ static inline __attribute__((always_inline)) uint8_t *tw_beyond(uint8_t *residua
     TW_VERBS(name, to, back)                                                                       \
     extern const tw_kernels_t name;                                                                \
     const tw_kernels_t        name = {TW_VERBS_OF(name)}
+
+/* The kernels `name`, which are what `choice` says, an expression that sees the codec. */
+#define TW_KERNELS_CHOSEN(name, choice)                                                            \
+    static const tw_kernels_t *name##_choose(const tw_codec_t *codec)                              \
+    {                                                                                              \
+        return choice;                                                                             \
+    }                                                                                              \
+    extern const tw_kernels_t name;                                                                \
+    const tw_kernels_t        name = {.choose = name##_choose}
 
 /* For the table of a codec that has kernels for all instruction sets, those that this build has:
  * NAME_scalar, NAME_avx2, NAME_avx512, NAME_vec4 (NEON and VSX). */

@@ -7,6 +7,8 @@
  */
 #include "config.h"
 
+#include <string.h>
+
 #include "runtime/codec/avx512.h"
 #include "runtime/codec/bitpack/bitpack_avx512.h"
 
@@ -157,9 +159,11 @@ TW_INLINE512 void decode_all(const places_t *places, size_t k, bool round, const
     static const char name##_codes[64]  = {SIXTY_FOUR(OF_DOUBLE, 0, k)};                           \
     static const char name##_values[64] = {SIXTY_FOUR(OF_CODE, 0, k)};                             \
     TW_VERBS(name, const places_t places = places_of(name##_codes, name##_values, k);              \
-             encode_all(&places, k, round, src, n, residual, dst, feedback),                       \
+             k == 8 && !feedback ? (void)memcpy(dst, src, 8 * n)                                   \
+                                 : encode_all(&places, k, round, src, n, residual, dst, feedback), \
              const places_t places = places_of(name##_codes, name##_values, k);                    \
-             decode_all(&places, k, round, src, n, dst, add))                                      \
+             k == 8 && !add ? (void)memcpy(dst, src, 8 * n)                                        \
+                            : decode_all(&places, k, round, src, n, dst, add))                     \
     static const tw_kernels_t name = {TW_VERBS_OF(name)};
 
 DOUBLE_KERNELS(double_1, 1, false)
@@ -181,4 +185,4 @@ DOUBLE_KERNELS(double_7_round, 7, true)
 const tw_kernels_t *const tw_bitpack64_avx512[2][8] = {
     {&double_1, &double_2, &double_3, &double_4, &double_5, &double_6, &double_7, &double_8},
     {&double_1_round, &double_2_round, &double_3_round, &double_4_round, &double_5_round,
-     &double_6_round, &double_7_round, &double_8}};
+     &double_6_round, &double_7_round}};

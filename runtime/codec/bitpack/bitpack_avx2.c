@@ -48,7 +48,7 @@ TW_INLINE tw_coded_t pack(tw_lanes_t v, int k)
     } else if (k == 2) {
         coded.x = tw_pack_halves(v.a, v.b);
         coded.y = tw_pack_halves(v.c, v.d);
-    } else if (k == 3) {
+    } else {
         const __m256i b = pack_three(v.b, 6), c = pack_three(v.c, 4);
 
         coded.x = _mm256_blend_epi32(pack_three(v.a, 0), b, 0xc0);
@@ -98,13 +98,11 @@ TW_INLINE tw_lanes_t unpack(const uint8_t *codes, int k)
                          unpack_byte(high, 8)};
     } else if (k == 2) {
         v = tw_lanes_unpack_halves(codes);
-    } else if (k == 3) {
+    } else {
         v.a = unpack_three(codes);
         v.b = unpack_three(codes + 24);
         v.c = unpack_three(codes + 48);
         v.d = unpack_three(codes + 72);
-    } else {
-        v = tw_lanes_load(codes);
     }
     return v;
 }
@@ -177,60 +175,25 @@ TW_INLINE tw_lanes_t unpack_rounded(const uint8_t *codes, int k)
         (void)self;                                                                                \
         return unpack##how(codes, k);                                                              \
     }                                                                                              \
-    TW_AVX2_VALUE_VERBS(kernels##how##_##k, k, pack##how##_lanes_##k, unpack##how##_lanes_##k)
+    TW_AVX2_VALUE_VERBS(kernels##how##_##k, k, pack##how##_lanes_##k, unpack##how##_lanes_##k)     \
+    static const tw_kernels_t kernels##how##_##k = {TW_VERBS_OF(kernels##how##_##k)};
 
 BITPACK_KERNELS(, 1)
 BITPACK_KERNELS(, 2)
 BITPACK_KERNELS(, 3)
-BITPACK_KERNELS(, 4)
 BITPACK_KERNELS(_rounded, 1)
 BITPACK_KERNELS(_rounded, 2)
 BITPACK_KERNELS(_rounded, 3)
 
-static const tw_kernels_t of_float[]         = {{TW_VERBS_OF(kernels_1)},
-                                                {TW_VERBS_OF(kernels_2)},
-                                                {TW_VERBS_OF(kernels_3)},
-                                                {TW_VERBS_OF(kernels_4)}};
-static const tw_kernels_t of_float_rounded[] = {{TW_VERBS_OF(kernels_rounded_1)},
-                                                {TW_VERBS_OF(kernels_rounded_2)},
-                                                {TW_VERBS_OF(kernels_rounded_3)}};
+extern const tw_kernels_t tw_fp32_avx2;
 
-static const tw_kernels_t *chosen(const tw_codec_t *codec)
-{
-    return codec->dtype == TW_F64     ? &tw_bitpack64_avx2[tw_bitpack(codec)->k - 1]
-           : tw_bitpack(codec)->round ? &of_float_rounded[tw_bitpack(codec)->k - 1]
-                                      : &of_float[tw_bitpack(codec)->k - 1];
-}
+/* By rounding, which doubles leave to the scalar kernels, and K - 1. */
+static const tw_kernels_t *const of_float[2][4] = {
+    {&kernels_1, &kernels_2, &kernels_3, &tw_fp32_avx2},
+    {&kernels_rounded_1, &kernels_rounded_2, &kernels_rounded_3}};
 
-static void bitpack_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                           bool stream)
-{
-    chosen(codec)->encode(codec, src, n, dst, stream);
-}
-
-static void bitpack_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                           bool stream)
-{
-    chosen(codec)->decode(codec, src, n, dst, stream);
-}
-
-static void bitpack_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *acc)
-{
-    chosen(codec)->decode_add(codec, src, n, acc);
-}
-
-static void bitpack_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,
-                                    uint8_t *residual, uint8_t *dst)
-{
-    chosen(codec)->encode_feedback(codec, src, n, residual, dst);
-}
-
-/* Doubles are rounded by the scalar kernels. */
-static bool fits(const tw_codec_t *codec)
-{
-    return codec->dtype == TW_F32 || !tw_bitpack(codec)->round;
-}
-
-extern const tw_kernels_t tw_bitpack_avx2;
-
-const tw_kernels_t tw_bitpack_avx2 = {.fits = fits, TW_VERBS_OF(bitpack)};
+TW_KERNELS_CHOSEN(tw_bitpack_avx2,
+                  codec->dtype == TW_F32
+                      ? of_float[tw_bitpack(codec)->round][tw_bitpack(codec)->k - 1]
+                  : tw_bitpack(codec)->round ? NULL
+                                             : &tw_bitpack64_avx2[tw_bitpack(codec)->k - 1]);

@@ -9,8 +9,6 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "runtime/codec/bitpack/bitpack.h"
 #include "runtime/codec/bitpack/bitpack_avx512.h"
 #include "runtime/codec/rounding_avx512.h"
@@ -49,7 +47,7 @@ TW_INLINE512 tw_codes512_t upper_bytes(int k, __m512i v0, __m512i v1, __m512i v2
     if (k == 2) {
         return tw_upper_halves512(v0, v1, v2, v3);
     }
-    return k == 3 ? three_bytes(v0, v1, v2, v3) : (tw_codes512_t){{v0, v1, v2, v3}};
+    return three_bytes(v0, v1, v2, v3);
 }
 
 TW_INLINE512 tw_codes512_t cut(int k, tw_group512_t g)
@@ -124,11 +122,7 @@ TW_INLINE512 tw_group512_t bytes_up(int k, tw_codes512_t c)
         return (tw_group512_t){{tw_shifted_half512(c.c[0], 0), tw_shifted_half512(c.c[0], 1),
                                 tw_shifted_half512(c.c[1], 0), tw_shifted_half512(c.c[1], 1)}};
     }
-    if (k == 3) {
-        return three_bytes_up(c);
-    }
-    return (tw_group512_t){{_mm512_castsi512_ps(c.c[0]), _mm512_castsi512_ps(c.c[1]),
-                            _mm512_castsi512_ps(c.c[2]), _mm512_castsi512_ps(c.c[3])}};
+    return three_bytes_up(c);
 }
 
 /* K = 1, round: upper bytes, with those that stand for NaN and Inf replaced. */
@@ -151,7 +145,7 @@ TW_INLINE512 tw_group512_t named_bytes_up(tw_codes512_t c)
         {named_up(g.v[0]), named_up(g.v[1]), named_up(g.v[2]), named_up(g.v[3])}};
 }
 
-/* The kernels for float32 and K = k: `name`. */
+/* The kernels for float32 and K = k below 4: `name`. */
 #define FLOAT_KERNELS(name, k, to_codes, to_values)                                                \
     TW_INLINE512 tw_codes512_t name##_codes(const void *none, tw_group512_t g)                     \
     {                                                                                              \
@@ -169,54 +163,18 @@ TW_INLINE512 tw_group512_t named_bytes_up(tw_codes512_t c)
 FLOAT_KERNELS(float_1, 1, cut(1, g), bytes_up(1, c))
 FLOAT_KERNELS(float_2, 2, cut(2, g), bytes_up(2, c))
 FLOAT_KERNELS(float_3, 3, cut(3, g), bytes_up(3, c))
-FLOAT_KERNELS(float_4, 4, cut(4, g), bytes_up(4, c))
 FLOAT_KERNELS(float_1_round, 1, round_off(1, g), named_bytes_up(c))
 FLOAT_KERNELS(float_2_round, 2, round_off(2, g), bytes_up(2, c))
 FLOAT_KERNELS(float_3_round, 3, round_off(3, g), bytes_up(3, c))
 
+extern const tw_kernels_t tw_fp32_avx512;
+
 /* By rounding and K - 1; keeping every byte rounds nothing. */
 static const tw_kernels_t *const of_float[2][4] = {
-    {&float_1, &float_2, &float_3, &float_4},
-    {&float_1_round, &float_2_round, &float_3_round, &float_4}};
+    {&float_1, &float_2, &float_3, &tw_fp32_avx512},
+    {&float_1_round, &float_2_round, &float_3_round}};
 
-static const tw_kernels_t *kernels_of(const tw_codec_t *codec)
-{
-    return codec->dtype == TW_F64
-               ? tw_bitpack64_avx512[tw_bitpack(codec)->round][tw_bitpack(codec)->k - 1]
-               : of_float[tw_bitpack(codec)->round][tw_bitpack(codec)->k - 1];
-}
-
-static void bitpack_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                           bool stream)
-{
-    if ((size_t)tw_bitpack(codec)->k == codec->element) {
-        memcpy(dst, src, n * codec->element);
-    } else {
-        kernels_of(codec)->encode(codec, src, n, dst, stream);
-    }
-}
-
-static void bitpack_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                           bool stream)
-{
-    if ((size_t)tw_bitpack(codec)->k == codec->element) {
-        memcpy(dst, src, n * codec->element);
-    } else {
-        kernels_of(codec)->decode(codec, src, n, dst, stream);
-    }
-}
-
-static void bitpack_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *acc)
-{
-    kernels_of(codec)->decode_add(codec, src, n, acc);
-}
-
-static void bitpack_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,
-                                    uint8_t *residual, uint8_t *dst)
-{
-    kernels_of(codec)->encode_feedback(codec, src, n, residual, dst);
-}
-
-extern const tw_kernels_t tw_bitpack_avx512;
-
-const tw_kernels_t tw_bitpack_avx512 = {TW_VERBS_OF(bitpack)};
+TW_KERNELS_CHOSEN(tw_bitpack_avx512,
+                  (codec->dtype == TW_F64
+                       ? tw_bitpack64_avx512[tw_bitpack(codec)->round]
+                       : of_float[tw_bitpack(codec)->round])[tw_bitpack(codec)->k - 1]);

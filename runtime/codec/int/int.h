@@ -93,36 +93,10 @@ void tw_int_decode_f64(const tw_codec_t *codec, const uint8_t *src, size_t n, ui
 /* The kernels `name` from those for each number of bits, of float32 and of double. Those of int8
  * know no grid: where they have others beside them, these are at TW_INT_GRID8. */
 #define TW_INT_GRID8 9
-#define TW_INT_OF(codec, of_f32, of_f64)                                                           \
-    ((codec)->dtype == TW_F64                                                                      \
-         ? (of_f64)[tw_int(codec)->bits]                                                           \
-         : (of_f32)[tw_int(codec)->grid && tw_int(codec)->bits == 8 ? TW_INT_GRID8                 \
-                                                                    : tw_int(codec)->bits])
 #define TW_INT_KERNELS(name, of_f32, of_f64)                                                       \
-    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        TW_INT_OF(codec, of_f32, of_f64)->encode(codec, src, n, dst, stream);                      \
-    }                                                                                              \
-    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        TW_INT_OF(codec, of_f32, of_f64)->decode(codec, src, n, dst, stream);                      \
-    }                                                                                              \
-    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
-                                  uint8_t *acc)                                                    \
-    {                                                                                              \
-        TW_INT_OF(codec, of_f32, of_f64)->decode_add(codec, src, n, acc);                          \
-    }                                                                                              \
-    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
-                                       uint8_t *residual, uint8_t *dst)                            \
-    {                                                                                              \
-        TW_INT_OF(codec, of_f32, of_f64)->encode_feedback(codec, src, n, residual, dst);           \
-    }                                                                                              \
-    extern const tw_kernels_t name;                                                                \
-    const tw_kernels_t        name = {.encode          = name##_encode,                            \
-                                      .decode          = name##_decode,                            \
-                                      .decode_add      = name##_decode_add,                        \
-                                      .encode_feedback = name##_encode_feedback}
+    TW_KERNELS_CHOSEN(name, codec->dtype == TW_F64 ? (of_f64)[tw_int(codec)->bits]                 \
+                            : tw_int(codec)->grid && tw_int(codec)->bits == 8                      \
+                                ? (of_f32)[TW_INT_GRID8]                                           \
+                                : (of_f32)[tw_int(codec)->bits])
 
 #endif /* TW_CODEC_INT_H */
