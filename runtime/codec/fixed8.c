@@ -137,9 +137,4 @@ static void fixed8_decode(const tw_codec_t *codec, const uint8_t *src, size_t n,
     }
 }
 
-const tw_kernels_t tw_fixed8_scalar = {
-    .encode          = fixed8_encode,
-    .decode          = fixed8_decode,
-    .decode_add      = tw_values_decode_add,
-    .encode_feedback = tw_values_encode_feedback,
-};
+const tw_kernels_t tw_fixed8_scalar = {TW_VALUES_VERBS_OF(fixed8)};

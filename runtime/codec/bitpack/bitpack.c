@@ -141,26 +141,44 @@ INLINE void pack_rounded(const uint8_t *src, size_t n, uint8_t *dst, int k, int 
     }
 }
 
-#define BITPACK_LOOP(what, width, k)                                                               \
-    static void what##_##width##_##k(const uint8_t *src, size_t n, uint8_t *dst)                   \
-    {                                                                                              \
-        what(src, n, dst, k, width);                                                               \
-    }
-#define BITPACK_LOOPS(width, k) BITPACK_LOOP(pack, width, k) BITPACK_LOOP(unpack, width, k)
-#define BITPACK_ROUND(width, k) BITPACK_LOOP(pack_rounded, width, k)
+/* K = 1, round: the bytes that stand for NaN and Inf. */
+INLINE void expand_bytes(const uint8_t *src, size_t n, uint8_t *dst, int width)
+{
+    const uint64_t infinity = width == 8 ? UINT64_C(0x7ff) << 52 : 0x7f800000u;
+    const uint64_t quiet    = width == 8 ? UINT64_C(1) << 51 : 0x00400000u;
+    const int      drop     = 8 * (width - 1);
 
-BITPACK_LOOPS(4, 1)
-BITPACK_LOOPS(4, 2)
-BITPACK_LOOPS(4, 3)
-BITPACK_LOOPS(4, 4)
-BITPACK_LOOPS(8, 1)
-BITPACK_LOOPS(8, 2)
-BITPACK_LOOPS(8, 3)
-BITPACK_LOOPS(8, 4)
-BITPACK_LOOPS(8, 5)
-BITPACK_LOOPS(8, 6)
-BITPACK_LOOPS(8, 7)
-BITPACK_LOOPS(8, 8)
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t top = src[i] & 0x7fu, sign = (uint64_t)(src[i] & 0x80u) << drop;
+
+        store_element(dst + (size_t)width * i,
+                      sign | (top == TOP_NAN   ? infinity | quiet
+                              : top == TOP_INF ? infinity
+                                               : top << drop),
+                      width);
+    }
+}
+
+#define BITPACK(width, k)                                                                          \
+    TW_VALUES_VERBS(cut_##width##_##k, pack(src, n, dst, k, width), unpack(src, n, dst, k, width)) \
+    static const tw_kernels_t cut_##width##_##k = {TW_VALUES_VERBS_OF(cut_##width##_##k)};
+#define BITPACK_ROUND(width, k)                                                                    \
+    TW_VALUES_VERBS(round_##width##_##k, pack_rounded(src, n, dst, k, width),                      \
+                    k == 1 ? expand_bytes(src, n, dst, width) : unpack(src, n, dst, k, width))     \
+    static const tw_kernels_t round_##width##_##k = {TW_VALUES_VERBS_OF(round_##width##_##k)};
+
+BITPACK(4, 1)
+BITPACK(4, 2)
+BITPACK(4, 3)
+BITPACK(4, 4)
+BITPACK(8, 1)
+BITPACK(8, 2)
+BITPACK(8, 3)
+BITPACK(8, 4)
+BITPACK(8, 5)
+BITPACK(8, 6)
+BITPACK(8, 7)
+BITPACK(8, 8)
 BITPACK_ROUND(4, 1)
 BITPACK_ROUND(4, 2)
 BITPACK_ROUND(4, 3)
@@ -172,70 +190,18 @@ BITPACK_ROUND(8, 5)
 BITPACK_ROUND(8, 6)
 BITPACK_ROUND(8, 7)
 
-static const tw_bitpack_fn_t round32[] = {pack_rounded_4_1, pack_rounded_4_2, pack_rounded_4_3};
-static const tw_bitpack_fn_t round64[] = {pack_rounded_8_1, pack_rounded_8_2, pack_rounded_8_3,
-                                          pack_rounded_8_4, pack_rounded_8_5, pack_rounded_8_6,
-                                          pack_rounded_8_7};
+/* By rounding and K - 1. */
+static const tw_kernels_t *const of_float[2][4] = {{&cut_4_1, &cut_4_2, &cut_4_3, &cut_4_4},
+                                                   {&round_4_1, &round_4_2, &round_4_3}};
 
-const tw_bitpack_loops_t tw_bitpack_scalar_loops = {
-    .pack32   = {pack_4_1, pack_4_2, pack_4_3, pack_4_4},
-    .unpack32 = {unpack_4_1, unpack_4_2, unpack_4_3, unpack_4_4},
-    .pack64   = {pack_8_1, pack_8_2, pack_8_3, pack_8_4, pack_8_5, pack_8_6, pack_8_7, pack_8_8},
-    .unpack64 = {unpack_8_1, unpack_8_2, unpack_8_3, unpack_8_4, unpack_8_5, unpack_8_6, unpack_8_7,
-                 unpack_8_8},
-};
+const tw_kernels_t *const tw_bitpack64_scalar[2][8] = {
+    {&cut_8_1, &cut_8_2, &cut_8_3, &cut_8_4, &cut_8_5, &cut_8_6, &cut_8_7, &cut_8_8},
+    {&round_8_1, &round_8_2, &round_8_3, &round_8_4, &round_8_5, &round_8_6, &round_8_7}};
 
-void tw_bitpack_encode(const tw_codec_t *codec, const tw_bitpack_loops_t *loops, const uint8_t *src,
-                       size_t n, uint8_t *dst)
-{
-    if (codec->dtype == TW_F32) {
-        if (tw_bitpack(codec)->round) {
-            round32[tw_bitpack(codec)->k - 1](src, n, dst);
-        } else {
-            loops->pack32[tw_bitpack(codec)->k - 1](src, n, dst);
-        }
-    } else if (tw_bitpack(codec)->round) {
-        round64[tw_bitpack(codec)->k - 1](src, n, dst);
-    } else {
-        loops->pack64[tw_bitpack(codec)->k - 1](src, n, dst);
-    }
-}
-
-/* K = 1, round: the bytes that stand for NaN and Inf. */
-static void expand_bytes(const uint8_t *src, size_t n, uint8_t *dst, tw_dtype_t dtype)
-{
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t top = src[i] & 0x7fu, sign = src[i] & 0x80u;
-
-        if (dtype == TW_F32) {
-            const uint32_t u = sign << 24 | (top == TOP_NAN   ? 0x7fc00000u
-                                             : top == TOP_INF ? 0x7f800000u
-                                                              : top << 24);
-
-            memcpy(dst + 4 * i, &u, 4);
-        } else {
-            const uint64_t u = (uint64_t)sign << 56 | (top == TOP_NAN   ? UINT64_C(0x7ff8) << 48
-                                                       : top == TOP_INF ? UINT64_C(0x7ff0) << 48
-                                                                        : (uint64_t)top << 56);
-
-            memcpy(dst + 8 * i, &u, 8);
-        }
-    }
-}
-
-void tw_bitpack_decode(const tw_codec_t *codec, const tw_bitpack_loops_t *loops, const uint8_t *src,
-                       size_t n, uint8_t *dst)
-{
-    if (tw_bitpack(codec)->round && tw_bitpack(codec)->k == 1) {
-        expand_bytes(src, n, dst, codec->dtype);
-    } else if (codec->dtype == TW_F32) {
-        loops->unpack32[tw_bitpack(codec)->k - 1](src, n, dst);
-    } else {
-        loops->unpack64[tw_bitpack(codec)->k - 1](src, n, dst);
-    }
-}
-
-TW_BITPACK_KERNELS(tw_bitpack_scalar, &tw_bitpack_scalar_loops, NULL);
+TW_KERNELS_CHOSEN(tw_bitpack_scalar,
+                  (codec->dtype == TW_F64
+                       ? tw_bitpack64_scalar[tw_bitpack(codec)->round]
+                       : of_float[tw_bitpack(codec)->round])[tw_bitpack(codec)->k - 1]);
 
 static tw_status_t bitpack_option(tw_codec_t *codec, const char *key, const char *value,
                                   const tw_spec_why_t *why)

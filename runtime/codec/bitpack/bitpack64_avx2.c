@@ -28,20 +28,22 @@ TW_INLINE __m128d add_two(const uint8_t *p, __m128d v)
     return _mm_add_pd(_mm_loadu_pd((const double *)p), v);
 }
 
-TW_INLINE void pack64(const uint8_t *src, size_t n, uint8_t *dst, size_t k, __m128i from)
+TW_INLINE void pack64(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, size_t k,
+                      __m128i from)
 {
     for (; n * k >= 16; n -= 2, src += 16, dst += 2 * k) {
         store_two(dst, _mm_shuffle_epi8(load_two(src), from));
     }
-    tw_bitpack_scalar_loops.pack64[k - 1](src, n, dst);
+    tw_bitpack64_scalar[0][k - 1]->encode(codec, src, n, dst, false);
 }
 
-TW_INLINE void unpack64(const uint8_t *src, size_t n, uint8_t *dst, size_t k, __m128i from)
+TW_INLINE void unpack64(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                        size_t k, __m128i from)
 {
     for (; n * k >= 16; n -= 2, src += 2 * k, dst += 16) {
         store_two(dst, _mm_shuffle_epi8(load_two(src), from));
     }
-    tw_bitpack_scalar_loops.unpack64[k - 1](src, n, dst);
+    tw_bitpack64_scalar[0][k - 1]->decode(codec, src, n, dst, false);
 }
 
 TW_INLINE void add64(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *acc, size_t k,
@@ -91,9 +93,9 @@ TW_INLINE void feedback64(const tw_codec_t *codec, const uint8_t *src, size_t n,
 #define BITPACK64(k)                                                                               \
     TW_VERBS(with_##k,                                                                             \
              feedback ? feedback64(codec, src, n, residual, dst, k, SIXTEEN(IN_DOUBLES, k))        \
-                      : pack64(src, n, dst, k, SIXTEEN(IN_DOUBLES, k)),                            \
+                      : pack64(codec, src, n, dst, k, SIXTEEN(IN_DOUBLES, k)),                     \
              add ? add64(codec, src, n, dst, k, SIXTEEN(IN_CODES, k))                              \
-                 : unpack64(src, n, dst, k, SIXTEEN(IN_CODES, k)))
+                 : unpack64(codec, src, n, dst, k, SIXTEEN(IN_CODES, k)))
 
 BITPACK64(1)
 BITPACK64(2)

@@ -25,31 +25,19 @@ static inline uint32_t tw_half_load(const uint8_t *src)
 
 /* The table `name` of kernels of a half: of `bits`, those of a float32, and the way back. */
 #define TW_HALF_KERNELS(name, of_bits, of_half)                                                    \
-    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        (void)codec;                                                                               \
-        (void)stream;                                                                              \
+    TW_VALUES_VERBS(                                                                               \
+        name,                                                                                      \
         for (size_t i = 0; i < n; i++) {                                                           \
             uint32_t bits;                                                                         \
             memcpy(&bits, src + 4 * i, 4);                                                         \
             tw_half_store(dst + 2 * i, of_bits);                                                   \
-        }                                                                                          \
-    }                                                                                              \
-    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        (void)codec;                                                                               \
-        (void)stream;                                                                              \
+        },                                                                                         \
         for (size_t i = 0; i < n; i++) {                                                           \
-            const uint32_t half = tw_half_load(src + 2 * i), bits = of_half;                       \
+            const uint32_t half = tw_half_load(src + 2 * i);                                       \
+            const uint32_t bits = of_half;                                                         \
             memcpy(dst + 4 * i, &bits, 4);                                                         \
-        }                                                                                          \
-    }                                                                                              \
+        })                                                                                         \
     extern const tw_kernels_t name;                                                                \
-    const tw_kernels_t        name = {.encode          = name##_encode,                            \
-                                      .decode          = name##_decode,                            \
-                                      .decode_add      = tw_values_decode_add,                     \
-                                      .encode_feedback = tw_values_encode_feedback}
+    const tw_kernels_t        name = {TW_VALUES_VERBS_OF(name)}
 
 #endif /* TW_CODEC_HALF_H */
