@@ -24,7 +24,8 @@
 #define INT_BLOCK  256
 #define INT8_BLOCK 4096
 
-static const int int_levels[] = {4, 6, 8, 10, 12, 16, 20, 24, 28, 32, 40, 48};
+#define INT_LEVEL(bits) bits,
+static const int int_levels[] = {TW_INT_EACH_F64(INT_LEVEL)};
 
 static size_t int_size(const tw_codec_t *codec, size_t n)
 {

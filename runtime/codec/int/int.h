@@ -15,7 +15,12 @@
 #include "runtime/base/bytes.h"
 #include "runtime/codec/blocks.h"
 
-#define TW_INT_BITS_F32 20 /* at most: the codes of more would not survive a second encoding */
+/* What B may be, of float32 and of double; codes of more bits would not survive a second encoding.
+ * OF(B) is what the including file makes of each. */
+#define TW_INT_EACH_F32(OF) OF(4) OF(6) OF(8) OF(10) OF(12) OF(16) OF(20)
+#define TW_INT_EACH_F64(OF) TW_INT_EACH_F32(OF) OF(24) OF(28) OF(32) OF(40) OF(48)
+
+#define TW_INT_BITS_F32 20 /* at most */
 #define TW_INT_BITS_F64 48
 
 /* Of a codec: its options; of a grid also what its loops want. */
@@ -90,13 +95,8 @@ void tw_int_decode_f32(const tw_codec_t *codec, const uint8_t *src, size_t n, ui
 void tw_int_decode_f64(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
                        bool add);
 
-/* The kernels `name` from those for each number of bits, of float32 and of double. Those of int8
- * know no grid: where they have others beside them, these are at TW_INT_GRID8. */
-#define TW_INT_GRID8 9
+/* The kernels `name` from those for each number of bits, of float32 and of double. */
 #define TW_INT_KERNELS(name, of_f32, of_f64)                                                       \
-    TW_KERNELS_CHOSEN(name, codec->dtype == TW_F64 ? (of_f64)[tw_int(codec)->bits]                 \
-                            : tw_int(codec)->grid && tw_int(codec)->bits == 8                      \
-                                ? (of_f32)[TW_INT_GRID8]                                           \
-                                : (of_f32)[tw_int(codec)->bits])
+    TW_KERNELS_CHOSEN(name, (codec->dtype == TW_F64 ? (of_f64) : (of_f32))[tw_int(codec)->bits])
 
 #endif /* TW_CODEC_INT_H */

@@ -94,20 +94,9 @@ TW_INLINE void decode_group(const void *self, int bits, const uint8_t *src, uint
 
 static const tw_int_set_t double_set = TW_INT_SET2(encode_group, decode_group);
 
-TW_INT_LOOPS2(double_4, double_set, 4, 8)
-TW_INT_LOOPS2(double_6, double_set, 6, 8)
-TW_INT_LOOPS2(double_8, double_set, 8, 8)
-TW_INT_LOOPS2(double_10, double_set, 10, 8)
-TW_INT_LOOPS2(double_12, double_set, 12, 8)
-TW_INT_LOOPS2(double_16, double_set, 16, 8)
-TW_INT_LOOPS2(double_20, double_set, 20, 8)
-TW_INT_LOOPS2(double_24, double_set, 24, 8)
-TW_INT_LOOPS2(double_28, double_set, 28, 8)
-TW_INT_LOOPS2(double_32, double_set, 32, 8)
-TW_INT_LOOPS2(double_40, double_set, 40, 8)
-TW_INT_LOOPS2(double_48, double_set, 48, 8)
+#define LOOPS(bits)    TW_INT_LOOPS2(double_##bits, double_set, bits, 8)
+#define LOOPS_OF(bits) [bits] = &double_##bits,
 
-const tw_kernels_t *const tw_int64_avx2[TW_INT_BITS_F64 + 1] = {
-    [4] = &double_4,   [6] = &double_6,   [8] = &double_8,   [10] = &double_10,
-    [12] = &double_12, [16] = &double_16, [20] = &double_20, [24] = &double_24,
-    [28] = &double_28, [32] = &double_32, [40] = &double_40, [48] = &double_48};
+TW_INT_EACH_F64(LOOPS)
+
+const tw_kernels_t *const tw_int64_avx2[TW_INT_BITS_F64 + 1] = {TW_INT_EACH_F64(LOOPS_OF)};

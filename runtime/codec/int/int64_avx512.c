@@ -188,31 +188,9 @@ TW_INLINE512 void decode_group512(const tw_int_how512_t *how, int bits, const ui
 static const tw_int_set512_t double_set = {sizeof(double), start512, encode_group512, scale512,
                                            decode_group512};
 
-/* Bytes of wide codes: 8 values fill `bits` bytes, and take them from there. */
-#define OF_EIGHT(i, bits) (char)((i) / ((bits) / 8) * 8 % 64 + (i) % ((bits) / 8))
-#define TO_EIGHT(i, bits) (char)(((i) / 8 * ((bits) / 8) + (i) % 8 + (bits) / 8 - 8) % 64)
-#define WIDE_TABLES(bits)                                                                          \
-    {                                                                                              \
-        {TW_EACH_64(OF_EIGHT, bits)}, {TW_EACH_64(TO_EIGHT, bits)},                                \
-        {                                                                                          \
-            0                                                                                      \
-        }                                                                                          \
-    }
+#define LOOPS(bits)    TW_INT_LOOPS512(double_##bits, double_set, bits)
+#define LOOPS_OF(bits) [bits] = &double_##bits,
 
-TW_INT_LOOPS512(double_4, double_set, 4, TW_INT_TABLES512(4))
-TW_INT_LOOPS512(double_6, double_set, 6, TW_INT_TABLES512(6))
-TW_INT_LOOPS512(double_8, double_set, 8, TW_INT_TABLES512(8))
-TW_INT_LOOPS512(double_10, double_set, 10, TW_INT_TABLES512(10))
-TW_INT_LOOPS512(double_12, double_set, 12, TW_INT_TABLES512(12))
-TW_INT_LOOPS512(double_16, double_set, 16, TW_INT_TABLES512(16))
-TW_INT_LOOPS512(double_20, double_set, 20, TW_INT_TABLES512(20))
-TW_INT_LOOPS512(double_24, double_set, 24, TW_INT_TABLES512(24))
-TW_INT_LOOPS512(double_28, double_set, 28, TW_INT_TABLES512(28))
-TW_INT_LOOPS512(double_32, double_set, 32, TW_INT_TABLES512(32))
-TW_INT_LOOPS512(double_40, double_set, 40, WIDE_TABLES(40))
-TW_INT_LOOPS512(double_48, double_set, 48, WIDE_TABLES(48))
+TW_INT_EACH_F64(LOOPS)
 
-const tw_kernels_t *const tw_int64_avx512[TW_INT_BITS_F64 + 1] = {
-    [4] = &double_4,   [6] = &double_6,   [8] = &double_8,   [10] = &double_10,
-    [12] = &double_12, [16] = &double_16, [20] = &double_20, [24] = &double_24,
-    [28] = &double_28, [32] = &double_32, [40] = &double_40, [48] = &double_48};
+const tw_kernels_t *const tw_int64_avx512[TW_INT_BITS_F64 + 1] = {TW_INT_EACH_F64(LOOPS_OF)};

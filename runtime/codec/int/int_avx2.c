@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/int/int_avx2.c - `int` of float32 by AVX2, a loop for each number of bits; 8 bits are
- * int8_avx2.c. Twin of: int_f32.c; same bytes and bits for every input.
+ * codec/int/int_avx2.c - `int` of float32 by AVX2, a loop for each number of bits; blocks
+ * of 8 bits are int8_avx2.c.
+ * Twin of: int_f32.c; same bytes and bits for every input.
  */
 #include "config.h"
 
@@ -45,18 +46,16 @@ TW_INLINE void decode_group(const void *self, int bits, const uint8_t *src, uint
 
 static const tw_int_set_t float_set = TW_INT_SET2(encode_group, decode_group);
 
-TW_INT_LOOPS2(float_4, float_set, 4, 4)
-TW_INT_LOOPS2(float_6, float_set, 6, 4)
-TW_INT_LOOPS2(float_8, float_set, 8, 4)
-TW_INT_LOOPS2(float_10, float_set, 10, 4)
-TW_INT_LOOPS2(float_12, float_set, 12, 4)
-TW_INT_LOOPS2(float_16, float_set, 16, 4)
-TW_INT_LOOPS2(float_20, float_set, 20, 4)
+#define LOOPS(bits)    TW_INT_LOOPS2(float_##bits, float_set, bits, 4)
+#define LOOPS_OF(bits) [bits] = &float_##bits,
+
+TW_INT_EACH_F32(LOOPS)
+
+static const tw_kernels_t *const tw_int32_avx2[TW_INT_BITS_F32 + 1] = {TW_INT_EACH_F32(LOOPS_OF)};
 
 extern const tw_kernels_t tw_int8_avx2;
 
-static const tw_kernels_t *const tw_int32_avx2[TW_INT_BITS_F32 + 1] = {
-    [4] = &float_4,   [6] = &float_6,   [8] = &tw_int8_avx2, [10] = &float_10,
-    [12] = &float_12, [16] = &float_16, [20] = &float_20,    [TW_INT_GRID8] = &float_8};
-
-TW_INT_KERNELS(tw_int_avx2, tw_int32_avx2, tw_int64_avx2);
+TW_KERNELS_CHOSEN(tw_int_avx2, codec->dtype == TW_F64 ? tw_int64_avx2[tw_int(codec)->bits]
+                               : tw_int(codec)->bits == 8 && !tw_int(codec)->grid
+                                   ? &tw_int8_avx2
+                                   : tw_int32_avx2[tw_int(codec)->bits]);

@@ -74,16 +74,11 @@ TW_INLINE512 void decode_group512(const tw_int_how512_t *how, int bits, const ui
 static const tw_int_set512_t float_set = {sizeof(float), start512, encode_group512, scale512,
                                           decode_group512};
 
-TW_INT_LOOPS512(float_4, float_set, 4, TW_INT_TABLES512(4))
-TW_INT_LOOPS512(float_6, float_set, 6, TW_INT_TABLES512(6))
-TW_INT_LOOPS512(float_8, float_set, 8, TW_INT_TABLES512(8))
-TW_INT_LOOPS512(float_10, float_set, 10, TW_INT_TABLES512(10))
-TW_INT_LOOPS512(float_12, float_set, 12, TW_INT_TABLES512(12))
-TW_INT_LOOPS512(float_16, float_set, 16, TW_INT_TABLES512(16))
-TW_INT_LOOPS512(float_20, float_set, 20, TW_INT_TABLES512(20))
+#define LOOPS(bits)    TW_INT_LOOPS512(float_##bits, float_set, bits)
+#define LOOPS_OF(bits) [bits] = &float_##bits,
 
-static const tw_kernels_t *const tw_int32_avx512[TW_INT_BITS_F32 + 1] = {
-    [4] = &float_4,   [6] = &float_6,   [8] = &float_8,   [10] = &float_10,
-    [12] = &float_12, [16] = &float_16, [20] = &float_20, [TW_INT_GRID8] = &float_8};
+TW_INT_EACH_F32(LOOPS)
+
+static const tw_kernels_t *const tw_int32_avx512[TW_INT_BITS_F32 + 1] = {TW_INT_EACH_F32(LOOPS_OF)};
 
 TW_INT_KERNELS(tw_int_avx512, tw_int32_avx512, tw_int64_avx512);

@@ -23,12 +23,17 @@
     TW_EACH_16(of, 0, bits), TW_EACH_16(of, 16, bits), TW_EACH_16(of, 32, bits),                   \
         TW_EACH_16(of, 48, bits)
 
-/* Where byte i of the codes of a register stands, again and again. */
+/* Where byte i of the codes of a register stands, again and again; of codes of more than 32 bits,
+ * in integers of 64, as many whole bytes each. */
+#define TW_INT_WIDE(bits) (((bits) + 7) / 8)
 #define TW_INT_TO_CODES(i, bits)                                                                   \
-    (char)((i) % (2 * (bits)) / TW_INT_OWN(bits) * TW_INT_RUN(bits) +                              \
-           (i) % (2 * (bits)) % TW_INT_OWN(bits))
-/* Where byte i of 16 integers stands among the codes. */
-#define TW_INT_OF_CODES(i, bits) (char)(((i) / 4 * (bits) / 8 + (i) % 4) % 64)
+    (char)((bits) > 32 ? (i) / TW_INT_WIDE(bits) * 8 % 64 + (i) % TW_INT_WIDE(bits)                \
+                       : (i) % (2 * (bits)) / TW_INT_OWN(bits) * TW_INT_RUN(bits) +                \
+                             (i) % (2 * (bits)) % TW_INT_OWN(bits))
+/* Where byte i of 16 integers stands among the codes; of the wide ones at the upper end. */
+#define TW_INT_OF_CODES(i, bits)                                                                   \
+    (char)((bits) > 32 ? ((i) / 8 * TW_INT_WIDE(bits) + (i) % 8 + TW_INT_WIDE(bits) - 8) % 64      \
+                       : ((i) / 4 * (bits) / 8 + (i) % 4) % 64)
 /* What is above the code of integer i in those four bytes. */
 #define TW_INT_ABOVE(i, bits) (32 - (bits) - (i) * (bits) % 8)
 
@@ -288,8 +293,8 @@ TW_INLINE512 void tw_int_decode512(const tw_int_set512_t *set, const tw_int_tabl
 }
 
 /* The table `name` of kernels for one number of bits. */
-#define TW_INT_LOOPS512(name, set, bits, tables)                                                   \
-    static const tw_int_tables512_t name##_tables = tables;                                        \
+#define TW_INT_LOOPS512(name, set, bits)                                                           \
+    static const tw_int_tables512_t name##_tables = TW_INT_TABLES512(bits);                        \
     TW_VERBS(                                                                                      \
         name,                                                                                      \
         tw_int_encode512(&(set), &name##_tables, bits, codec, src, n, residual, dst, feedback),    \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * codec/int/int_vec4.c - `int` by vectors of 128 bits, for NEON and VSX: of float32 and of double,
- * a loop for each number of bits; 8 bits of float32 are int8_vec4.c.
+ * a loop for each number of bits.
  *
  * As int_avx2.h. Codes become doubles by way of the low bits of 2^52, from which 2^52 is subtracted
  * again; so do they become floats, by 2^23. Twin of: int_f32.c, int_f64.c; same bytes and bits for
@@ -120,15 +120,21 @@ TW_V4_INLINE void encode_floats(const void *self, int bits, const uint8_t *src, 
 {
     const tw_int_how_t *how   = self;
     const tw_f4         magic = tw_f4_splat(0x1.8p23f);
-    tw_u4               x[4], r[4];
+    tw_u4               x[4], r[4], codes[4];
 
     tw_v4_load_sum(src, residual, x);
     TW_V4_EACH(i, 4)
     {
         const tw_f4 y = (tw_f4)x[i] * how->factor + magic;
 
-        r[i] = (tw_u4)((tw_f4)x[i] - (y - magic) * how->scale);
-        pack(how, bits, (tw_b16)y, dst + bits / 2 * i);
+        r[i]     = (tw_u4)((tw_f4)x[i] - (y - magic) * how->scale);
+        codes[i] = (tw_u4)y;
+        if (bits != 8) {
+            pack(how, bits, (tw_b16)y, dst + bits / 2 * i);
+        }
+    }
+    if (bits == 8) {
+        tw_b16_store(dst, tw_v4_low_bytes(codes));
     }
     if (residual != NULL) {
         tw_v4_store(residual, r);
@@ -144,12 +150,17 @@ TW_V4_INLINE void decode_floats(const void *self, int bits, const uint8_t *src, 
     tw_u4       x[4], a[4];
 
     (void)stream;
+    if (bits == 8) {
+        tw_v4_from_low_bytes(tw_b16_load(src), x);
+    }
     TW_V4_EACH(i, 4)
     {
-        const tw_b16 c = tw_pick(tw_b16_load(src + bits / 2 * i), zero, how->of_codes[0]);
-        const tw_u4  u = (((tw_u4)c << how->above) >> tw_u4_splat((uint32_t)(32 - bits))) ^ sign;
+        if (bits != 8) {
+            const tw_b16 c = tw_pick(tw_b16_load(src + bits / 2 * i), zero, how->of_codes[0]);
 
-        x[i] = (tw_u4)(((tw_f4)(u | two) - (tw_f4)(sign | two)) * how->scale);
+            x[i] = ((tw_u4)c << how->above) >> tw_u4_splat((uint32_t)(32 - bits));
+        }
+        x[i] = (tw_u4)(((tw_f4)((x[i] ^ sign) | two) - (tw_f4)(sign | two)) * how->scale);
     }
     if (add) {
         tw_v4_load(dst, a);
@@ -222,42 +233,20 @@ TW_V4_INLINE void decode_doubles(const void *self, int bits, const uint8_t *src,
 static const tw_int_set_t of_float  = {GROUP, start, scale, encode_floats, decode_floats, NULL};
 static const tw_int_set_t of_double = {GROUP, start, scale, encode_doubles, decode_doubles, NULL};
 
-#define FLOAT_START(bits)       start_of(bits, 4)
-#define DOUBLE_START(bits)      start_of(bits, 8)
-#define NEVER(n)                false
-#define NOTHING(stream)         (void)(stream)
-#define FLOAT_LOOPS(name, bits) TW_INT_LOOPS(name, of_float, bits, 4, FLOAT_START, NEVER, NOTHING)
-#define DOUBLE_LOOPS(name, bits)                                                                   \
-    TW_INT_LOOPS(name, of_double, bits, 8, DOUBLE_START, NEVER, NOTHING)
+#define FLOAT_START(bits)  start_of(bits, 4)
+#define DOUBLE_START(bits) start_of(bits, 8)
+#define NEVER(n)           false
+#define NOTHING(stream)    (void)(stream)
+#define FLOAT_LOOPS(bits)  TW_INT_LOOPS(float_##bits, of_float, bits, 4, FLOAT_START, NEVER, NOTHING)
+#define DOUBLE_LOOPS(bits)                                                                         \
+    TW_INT_LOOPS(double_##bits, of_double, bits, 8, DOUBLE_START, NEVER, NOTHING)
+#define FLOAT_OF(bits)  [bits] = &float_##bits,
+#define DOUBLE_OF(bits) [bits] = &double_##bits,
 
-FLOAT_LOOPS(float_4, 4)
-FLOAT_LOOPS(float_6, 6)
-FLOAT_LOOPS(float_8, 8)
-FLOAT_LOOPS(float_10, 10)
-FLOAT_LOOPS(float_12, 12)
-FLOAT_LOOPS(float_16, 16)
-FLOAT_LOOPS(float_20, 20)
-DOUBLE_LOOPS(double_4, 4)
-DOUBLE_LOOPS(double_6, 6)
-DOUBLE_LOOPS(double_8, 8)
-DOUBLE_LOOPS(double_10, 10)
-DOUBLE_LOOPS(double_12, 12)
-DOUBLE_LOOPS(double_16, 16)
-DOUBLE_LOOPS(double_20, 20)
-DOUBLE_LOOPS(double_24, 24)
-DOUBLE_LOOPS(double_28, 28)
-DOUBLE_LOOPS(double_32, 32)
-DOUBLE_LOOPS(double_40, 40)
-DOUBLE_LOOPS(double_48, 48)
+TW_INT_EACH_F32(FLOAT_LOOPS)
+TW_INT_EACH_F64(DOUBLE_LOOPS)
 
-extern const tw_kernels_t tw_int8_vec4;
-
-static const tw_kernels_t *const tw_int32_vec4[TW_INT_BITS_F32 + 1] = {
-    [4] = &float_4,   [6] = &float_6,   [8] = &tw_int8_vec4, [10] = &float_10,
-    [12] = &float_12, [16] = &float_16, [20] = &float_20,    [TW_INT_GRID8] = &float_8};
-static const tw_kernels_t *const tw_int64_vec4[TW_INT_BITS_F64 + 1] = {
-    [4] = &double_4,   [6] = &double_6,   [8] = &double_8,   [10] = &double_10,
-    [12] = &double_12, [16] = &double_16, [20] = &double_20, [24] = &double_24,
-    [28] = &double_28, [32] = &double_32, [40] = &double_40, [48] = &double_48};
+static const tw_kernels_t *const tw_int32_vec4[TW_INT_BITS_F32 + 1] = {TW_INT_EACH_F32(FLOAT_OF)};
+static const tw_kernels_t *const tw_int64_vec4[TW_INT_BITS_F64 + 1] = {TW_INT_EACH_F64(DOUBLE_OF)};
 
 TW_INT_KERNELS(tw_int_vec4, tw_int32_vec4, tw_int64_vec4);
