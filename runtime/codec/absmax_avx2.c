@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "runtime/codec/scaled8_avx2.h"
+#include "runtime/codec/absmax_avx2.h"
 
 uint32_t tw_absmax_avx2(const uint8_t *src, size_t n)
 {

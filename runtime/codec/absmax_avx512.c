@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "runtime/codec/scaled8_avx512.h"
+#include "runtime/codec/absmax_avx512.h"
 
 uint32_t tw_absmax_avx512(const uint8_t *src, size_t n)
 {

@@ -5,6 +5,9 @@
 #ifndef TW_CODEC_BLOCKS_H
 #define TW_CODEC_BLOCKS_H
 
+#include <string.h>
+
+#include "runtime/base/bytes.h"
 #include "runtime/codec/ops.h"
 
 /* dst = encode(src), or with a residual: dst = encode(v), v = src + residual, and
@@ -15,6 +18,26 @@ typedef void (*tw_block_encode_fn_t)(const tw_codec_t *codec, const uint8_t *src
 /* dst = decode(src), or with add: dst += decode(src). */
 typedef void (*tw_block_decode_fn_t)(const tw_codec_t *codec, const uint8_t *src, size_t n,
                                      uint8_t *dst, bool add);
+
+/* Is the scale at src, of elements of e bytes, that of a poison block? Then its n values at dst are
+ * filled. */
+static inline bool tw_block_poison(const uint8_t *src, size_t e, size_t n, uint8_t *dst)
+{
+    const uint32_t infinity = e == 8 ? 0x7ff00000u : 0x7f800000u;
+    const uint64_t nan      = UINT64_C(0x7ff8) << 48;
+
+    if ((tw_load_le32(src + e - 4) & infinity) != infinity) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (e == 8) {
+            memcpy(dst + 8 * i, &nan, 8);
+        } else {
+            memcpy(dst + 4 * i, &(const uint32_t){0x7fc00000u}, 4);
+        }
+    }
+    return true;
+}
 
 /* residual may be NULL. */
 void tw_blocks_encode(const tw_codec_t *codec, tw_block_encode_fn_t encode, const uint8_t *src,

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "runtime/base/fpmode.h"
+#include "runtime/codec/int/int.h"
 #include "runtime/codec/kernels.h"
 #include "runtime/codec/ops.h"
-#include "runtime/codec/scaled8.h"
 #include "runtime/codec/square_sum.h"
 
 tw_status_t tw_kernels_choose(tw_codec_t *codec)
@@ -47,7 +47,7 @@ uint32_t tw_absmax(tw_cpu_level_id_t level, const void *src, size_t n)
         return tw_absmax_vec4(src, n);
 #endif
     case TW_CPU_SCALAR:
-        return tw_scaled8_absmax(src, NULL, n);
+        return tw_int_most_f32(src, NULL, n);
     default:
         return tw_absmax(tw_cpu_below(level), src, n);
     }

@@ -53,26 +53,6 @@ static inline size_t tw_int_bytes(int bits, size_t n)
 #define TW_INT_RUN(bits) ((bits) % 8 == 0 ? 4 : (bits) % 4 == 0 ? 8 : 16)
 #define TW_INT_OWN(bits) (TW_INT_RUN(bits) * (bits) / 32)
 
-/* Is the scale at src, of elements of e bytes, that of a poison block? Then its n values at dst are
- * filled. */
-static inline bool tw_int_poison(const uint8_t *src, size_t e, size_t n, uint8_t *dst)
-{
-    const uint32_t infinity = e == 8 ? 0x7ff00000u : 0x7f800000u;
-    const uint64_t nan      = UINT64_C(0x7ff8) << 48;
-
-    if ((tw_load_le32(src + e - 4) & infinity) != infinity) {
-        return false;
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (e == 8) {
-            memcpy(dst + 8 * i, &nan, 8);
-        } else {
-            memcpy(dst + 4 * i, &(const uint32_t){0x7fc00000u}, 4);
-        }
-    }
-    return true;
-}
-
 /* The bits of the largest |v|, v = src, or src + residual where there is one: as integers they
  * order like the magnitudes, Inf and NaN on top. */
 uint32_t tw_int_most_f32(const uint8_t *src, const uint8_t *residual, size_t n);

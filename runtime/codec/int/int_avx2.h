@@ -8,7 +8,7 @@
 #define TW_CODEC_INT_AVX2_H
 
 #include "runtime/codec/int/int_loops.h"
-#include "runtime/codec/scaled8_avx2.h"
+#include "runtime/codec/absmax_avx2.h"
 
 /* What the loops keep in registers within a block; of doubles, factor and scale are doubles. */
 typedef struct tw_int_how {

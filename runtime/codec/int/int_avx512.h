@@ -12,7 +12,7 @@
 #define TW_CODEC_INT_AVX512_H
 
 #include "runtime/codec/int/grid.h"
-#include "runtime/codec/scaled8_avx512.h"
+#include "runtime/codec/absmax_avx512.h"
 
 #define TW_EACH_16(of, i, bits)                                                                    \
     of((i), bits), of((i) + 1, bits), of((i) + 2, bits), of((i) + 3, bits), of((i) + 4, bits),     \
@@ -271,7 +271,7 @@ TW_INLINE512 void tw_int_decode512(const tw_int_set512_t *set, const tw_int_tabl
         const size_t   head  = stream ? tw_head512(dst, e, m) : m;
         const uint8_t *codes = src + e;
 
-        if (!tw_int_poison(src, e, m, dst)) {
+        if (!tw_block_poison(src, e, m, dst)) {
             set->scale(&how, src);
             if (head < m && head * (size_t)bits % 8 == 0) {
                 if (head > 0) {

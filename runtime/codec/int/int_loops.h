@@ -199,7 +199,7 @@ TW_INT_INLINE void tw_int_decode(const tw_int_set_t *set, void *how, const tw_co
         const uint8_t *codes = src + e;
 
         set->scale(how, e, src);
-        if (!tw_int_poison(src, e, m, dst)) {
+        if (!tw_block_poison(src, e, m, dst)) {
             tw_int_decode_run(set, how, bits, e, codes, end, head, dst, add, false, fetch);
             if (stream && head < m) {
                 tw_int_decode_run(set, how, bits, e, codes + head * (size_t)bits / 8, end, m - head,

@@ -19,8 +19,9 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/codec/chunk.h"
+#include "runtime/codec/int/int.h"
 #include "runtime/codec/levels.h"
-#include "runtime/codec/scaled8.h"
+#include "runtime/codec/tree8/tree8.h"
 
 #define TREE8_BLOCK 4096
 
@@ -56,11 +57,11 @@ static void tree8_magnitudes(int split, float *magnitude)
     magnitude[127] = 1.0f;
 }
 
-static void tree8_encode(const tw_codec_t *codec, const float *restrict values, size_t n,
-                         float factor, uint8_t *restrict codes)
+/* Whole groups. */
+static void tree8_codes(const tw_levels_t *levels, const float *restrict values, size_t n,
+                        float factor, uint8_t *restrict codes)
 {
-    const tw_levels_t *levels = codec->table;
-    uint32_t           y[TW_GROUP];
+    uint32_t y[TW_GROUP];
 
     for (size_t g = 0; g < n; g += TW_GROUP) {
         for (size_t i = 0; i < TW_GROUP; i++) {
@@ -74,11 +75,9 @@ static void tree8_encode(const tw_codec_t *codec, const float *restrict values, 
     }
 }
 
-static void tree8_decode(const tw_codec_t *codec, const uint8_t *restrict codes, size_t n,
+static void tree8_values(const tw_levels_t *levels, const uint8_t *restrict codes, size_t n,
                          float scale, float *restrict values)
 {
-    const tw_levels_t *levels = codec->table;
-
     for (size_t g = 0; g < n; g += TW_GROUP) {
         for (size_t i = 0; i < TW_GROUP; i++) {
             values[g + i] = levels->value[codes[g + i]] * scale;
@@ -86,14 +85,55 @@ static void tree8_decode(const tw_codec_t *codec, const uint8_t *restrict codes,
     }
 }
 
-static const tw_scaled8_t tree8_type = {
-    .numerator = 1.0f,
-    .least     = 0x1p-126f, /* below it 1 / maximum would not be finite */
-    .encode    = tree8_encode,
-    .decode    = tree8_decode,
-};
+/* Two passes over src (+ residual), the second from the cache. */
+static void tree8_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *residual,
+                         uint8_t *dst)
+{
+    float   v[TW_CHUNK], back[TW_CHUNK], factor, scale;
+    uint8_t codes[TW_CHUNK];
 
-TW_SCALED8_KERNELS(tw_tree8_scalar, &tree8_type);
+    if (!tw_tree8_header(codec, tw_int_most_f32(src, residual, n), n, dst, &factor, &scale)) {
+        return;
+    }
+    for (size_t i = 0; i < n; i += TW_CHUNK) {
+        const size_t m    = tw_chunk_count(n, i);
+        uint8_t     *left = tw_beyond(residual, sizeof(float) * i);
+
+        tw_chunk_load(v, src + sizeof(float) * i, left, m);
+        tree8_codes(codec->table, v, m, factor, codes);
+        memcpy(dst + TW_TREE8_HEADER + i, codes, m);
+        if (residual != NULL) {
+            tree8_values(codec->table, codes, m, scale, back);
+            tw_chunk_residual(left, v, back, m);
+        }
+    }
+}
+
+static void tree8_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                         bool add)
+{
+    const float scale = tw_bits_float(tw_load_le32(src));
+    float       back[TW_CHUNK];
+    uint8_t     codes[TW_CHUNK];
+
+    if (tw_block_poison(src, sizeof(float), n, dst)) {
+        return;
+    }
+    for (size_t i = 0; i < n; i += TW_CHUNK) {
+        const size_t m = tw_chunk_count(n, i);
+
+        tw_chunk_load_codes(codes, src + TW_TREE8_HEADER + i, m);
+        tree8_values(codec->table, codes, m, scale, back);
+        tw_chunk_store(dst + sizeof(float) * i, back, m, add);
+    }
+}
+
+TW_BLOCK_KERNELS(tw_tree8_scalar, tree8_encode, tree8_decode);
+
+static size_t tree8_size(const tw_codec_t *codec, size_t n)
+{
+    return n + TW_TREE8_HEADER * ((n - 1) / codec->block + 1);
+}
 
 /* Of a codec: its options. */
 typedef struct tree8 {
@@ -161,7 +201,7 @@ const tw_codec_ops_t tw_codec_tree8 = {
     .state   = sizeof(tree8_t),
     .option  = tree8_option,
     .finish  = tree8_finish,
-    .size    = tw_scaled8_size,
+    .size    = tree8_size,
     .kernels = TW_KERNELS(tw_tree8),
     .offers =
         {{"tree8", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE | TW_OFFER_FIRST},

@@ -13,6 +13,7 @@
 
 #include "runtime/codec/levels.h"
 #include "runtime/codec/scaled8_avx2.h"
+#include "runtime/codec/tree8/tree8.h"
 
 TW_INLINE __m256 tree8_level(const tw_levels_t *levels, __m256i code)
 {

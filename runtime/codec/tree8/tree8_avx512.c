@@ -18,7 +18,9 @@
 
 #include <stdlib.h>
 
-#include "runtime/codec/scaled8_avx512.h"
+#include "runtime/codec/absmax_avx512.h"
+#include "runtime/codec/levels_avx512.h"
+#include "runtime/codec/tree8/tree8.h"
 
 #define LOWEST   0x1p-31f /* below every threshold; its octave is the first of 32, up to 2 */
 #define OCTAVES  32
@@ -31,6 +33,13 @@ typedef struct tree8_tables {
     float          slope[SEGMENTS], offset[SEGMENTS], most[SEGMENTS];
     tw_search512_t search;
 } tree8_tables_t;
+
+/* What the loops keep in registers within a block. */
+typedef struct tree8_state {
+    __m512         factor;
+    __m512i        table[5];
+    tw_planes512_t planes;
+} tree8_state_t;
 
 /* The last rank of the segment that starts at `first`: up to there the levels are equally far
  * apart. */
@@ -98,7 +107,7 @@ static bool tree8_prepare(tw_codec_t *codec)
     return true;
 }
 
-TW_INLINE512 void tree8_start_encode(tw_state512_t *state, const tw_codec_t *codec)
+TW_INLINE512 void tree8_start_encode(tree8_state_t *state, const tw_codec_t *codec)
 {
     const tree8_tables_t *tables = codec->vectors;
 
@@ -109,7 +118,7 @@ TW_INLINE512 void tree8_start_encode(tw_state512_t *state, const tw_codec_t *cod
     state->table[4] = _mm512_loadu_si512(tables->most);
 }
 
-TW_INLINE512 void tree8_start_decode(tw_state512_t *state, const tw_codec_t *codec, float scale)
+TW_INLINE512 void tree8_start_decode(tree8_state_t *state, const tw_codec_t *codec, float scale)
 {
     const tw_levels_t *levels = codec->table;
 
@@ -117,7 +126,7 @@ TW_INLINE512 void tree8_start_decode(tw_state512_t *state, const tw_codec_t *cod
 }
 
 /* Ranks in fixed point, 2^23 above. */
-TW_INLINE512 __m512i tree8_line_at(const tw_state512_t *state, __m512 v)
+TW_INLINE512 __m512i tree8_line_at(const tree8_state_t *state, __m512 v)
 {
     const __m512  y    = _mm512_mul_ps(v, state->factor);
     const __m512  size = _mm512_range_ps(y, _mm512_set1_ps(LOWEST), 11); /* larger |.|, positive */
@@ -154,7 +163,7 @@ static __attribute__((noinline, cold)) __m512i tree8_search(const tw_search512_t
                               tree8_search_at(search, v3, factor));
 }
 
-TW_INLINE512 __m512i tree8_codes(const tw_state512_t *state, const tw_codec_t *codec,
+TW_INLINE512 __m512i tree8_codes(const tree8_state_t *state, const tw_codec_t *codec,
                                  const tw_group512_t *g)
 {
     const __m512i line0 = tree8_line_at(state, g->v[0]), line1 = tree8_line_at(state, g->v[1]);
@@ -175,18 +184,129 @@ TW_INLINE512 __m512i tree8_codes(const tw_state512_t *state, const tw_codec_t *c
                                      0xf8); /* a | (b & c) */
 }
 
-TW_INLINE512 tw_group512_t tree8_values(const tw_state512_t *state, __m512i codes)
+TW_INLINE512 void tree8_encode_group(const tree8_state_t *state, const tw_codec_t *codec,
+                                     const uint8_t *src, size_t m, uint8_t *residual, uint8_t *dst,
+                                     bool feedback)
 {
-    return tw_planes_values512(&state->planes, codes);
+    const tw_group512_t v = tw_load_sum512(src, residual, m, feedback);
+    const __m512i       c = tree8_codes(state, codec, &v);
+
+    tw_store_code512(dst, c, 0, m, false);
+    if (feedback) {
+        tw_store512(residual, tw_sub512(v, tw_planes_values512(&state->planes, c)), m, false);
+    }
 }
 
-static const tw_scaled512_t tree8_type = {
-    .numerator    = 1.0f,
-    .least        = 0x1p-126f,
-    .start_encode = tree8_start_encode,
-    .start_decode = tree8_start_decode,
-    .codes        = tree8_codes,
-    .values       = tree8_values,
-};
+/* A block is read twice, for its maximum and for its codes, the second time from the first cache;
+ * while it is encoded, the next block is prefetched, so that memory is never idle. */
+TW_INLINE512 void tree8_encode_block(tree8_state_t *state, const tw_codec_t *codec,
+                                     const uint8_t *src, size_t n, uint8_t *residual, uint8_t *dst,
+                                     bool feedback)
+{
+    const uint32_t most = tw_absmax512(src, residual, n, feedback, false);
+    float          factor, scale;
+    size_t         i = 0;
 
-TW_SCALED8_KERNELS512(tw_tree8_avx512, tree8_type, tree8_prepare);
+    if (!tw_tree8_header(codec, most, n, dst, &factor, &scale)) {
+        return;
+    }
+    dst += TW_TREE8_HEADER;
+    state->factor = _mm512_set1_ps(factor);
+    if (feedback) {
+        tree8_start_decode(state, codec, scale);
+    }
+    for (; i + TW_GROUP <= n; i += TW_GROUP) {
+        tw_prefetch512(src + 4 * i);
+        if (feedback) {
+            tw_prefetch512(residual + 4 * i);
+        }
+        tree8_encode_group(state, codec, src + 4 * i, TW_GROUP, tw_at512(residual, i, feedback),
+                           dst + i, feedback);
+    }
+    if (i < n) {
+        tree8_encode_group(state, codec, src + 4 * i, n - i, tw_at512(residual, i, feedback),
+                           dst + i, feedback);
+    }
+}
+
+TW_INLINE512 void tree8_encode_blocks(const tw_codec_t *codec, const uint8_t *src, size_t n,
+                                      uint8_t *residual, uint8_t *dst, bool feedback)
+{
+    const size_t  block = codec->block;
+    tree8_state_t state;
+
+    tree8_start_encode(&state, codec);
+    for (; n > 0; src += 4 * block, dst += TW_TREE8_HEADER + block) {
+        const size_t m = n < block ? n : block;
+
+        tree8_encode_block(&state, codec, src, m, residual, dst, feedback);
+        residual = tw_at512(residual, block, feedback);
+        n -= m;
+    }
+}
+
+/* Groups of one block from i on, as long as they are whole. Returns where it stopped. */
+TW_INLINE512 size_t tree8_decode_run(const tree8_state_t *state, const uint8_t *src, size_t i,
+                                     size_t n, uint8_t *dst, bool stream, bool add)
+{
+    for (; i + TW_GROUP <= n; i += TW_GROUP) {
+        tw_group512_t g = tw_planes_values512(&state->planes, _mm512_loadu_si512(src + i));
+
+        if (!stream) {
+            tw_prefetch512(dst + 4 * i);
+        }
+        g = add ? tw_add512(tw_load512(dst + 4 * i, TW_GROUP), g) : g;
+        tw_store512(dst + 4 * i, g, TW_GROUP, stream);
+    }
+    return i;
+}
+
+/* The m values of a block from i on, fewer than a group. */
+TW_INLINE512 void tree8_decode_end(const tree8_state_t *state, const uint8_t *src, size_t i,
+                                   size_t m, uint8_t *dst, bool add)
+{
+    const __m512i codes = _mm512_maskz_loadu_epi8(tw_first512(m), src + i);
+    tw_group512_t g     = tw_planes_values512(&state->planes, codes);
+
+    g = add ? tw_add512(tw_load512(dst + 4 * i, m), g) : g;
+    tw_store512(dst + 4 * i, g, m, false);
+}
+
+TW_INLINE512 void tree8_decode_blocks(const tw_codec_t *codec, const uint8_t *src, size_t n,
+                                      uint8_t *dst, bool stream, bool add)
+{
+    const size_t  block = codec->block;
+    tree8_state_t state;
+
+    for (; n > 0; src += TW_TREE8_HEADER + block, dst += 4 * block) {
+        const uint8_t *codes = src + TW_TREE8_HEADER;
+        const size_t   m     = n < block ? n : block;
+        const size_t   head  = stream ? tw_head512(dst, 4, m) : m;
+        size_t         i     = 0;
+
+        n -= m;
+        if (tw_block_poison(src, sizeof(float), m, dst)) {
+            continue;
+        }
+        tree8_start_decode(&state, codec, tw_bits_float(tw_load_le32(src)));
+        if (head < m) {
+            tree8_decode_end(&state, codes, 0, head, dst, false);
+            i = tree8_decode_run(&state, codes, head, m, dst, true, false);
+        } else {
+            i = tree8_decode_run(&state, codes, 0, m, dst, false, add);
+        }
+        if (i < m) {
+            tree8_decode_end(&state, codes, i, m - i, dst, add);
+        }
+    }
+    if (stream) {
+        _mm_sfence();
+    }
+}
+
+TW_VERBS(tree8, tree8_encode_blocks(codec, src, n, residual, dst, feedback),
+         tree8_decode_blocks(codec, src, n, dst, stream, add))
+
+extern const tw_kernels_t tw_tree8_avx512;
+
+const tw_kernels_t tw_tree8_avx512 = {.prepare = tree8_prepare, TW_VERBS_OF(tree8)};
