@@ -258,24 +258,19 @@ void INT_NAME(encode)(const tw_codec_t *codec, const uint8_t *src, size_t n, uin
 static void int_block_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
                              bool add)
 {
-    const int          bits   = tw_int(codec)->bits;
-    const INT_UNSIGNED header = INT_LOAD(src);
-    const bool         poison = (header & INT_INFINITY) == INT_INFINITY;
-    const int_number_t scale  = INT_OF_BITS(poison ? INT_NAN : header);
+    const int          bits  = tw_int(codec)->bits;
+    const int_number_t scale = INT_OF_BITS(INT_LOAD(src));
     int_number_t       v[TW_CHUNK];
     int_code_t         codes[TW_CHUNK];
 
+    if (tw_block_poison(src, INT_HEADER, n, dst)) {
+        return;
+    }
     for (size_t i = 0; i < n; i += TW_CHUNK) {
         const size_t m = tw_chunk_count(n, i);
 
         int_unpack(src + INT_HEADER + tw_int_bytes(bits, i), m, bits, codes);
-        if (poison) {
-            for (size_t j = 0; j < TW_CHUNK; j++) {
-                v[j] = scale;
-            }
-        } else {
-            int_values(codes, m, scale, v);
-        }
+        int_values(codes, m, scale, v);
         if (add) {
             codec->type->combine[TW_COMBINE_ADD](dst + i * sizeof(*v), v, m, dst + i * sizeof(*v));
         } else {
