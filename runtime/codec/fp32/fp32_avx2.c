@@ -19,30 +19,11 @@ TW_INLINE tw_lanes_t fp32_decode_lanes(const void *self, const uint8_t *codes)
     return tw_lanes_load(codes);
 }
 
-static void fp32_copy(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                      bool stream)
-{
-    (void)codec;
-    (void)stream; /* memcpy() has a rule of its own */
-    memcpy(dst, src, 4 * n);
-}
-
-static void fp32_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *acc)
-{
-    (void)codec;
-    tw_avx2_decode(NULL, fp32_decode_lanes, 4, src, n, acc, true, false, tw_far(n));
-}
-
-static void fp32_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,
-                                 uint8_t *residual, uint8_t *dst)
-{
-    (void)codec;
-    tw_avx2_encode(NULL, fp32_encode_lanes, 4, false, src, n, residual, dst, false, tw_far(n));
-}
-
-extern const tw_kernels_t tw_fp32_avx2;
-
-const tw_kernels_t tw_fp32_avx2 = {.encode          = fp32_copy,
-                                   .decode          = fp32_copy,
-                                   .decode_add      = fp32_decode_add,
-                                   .encode_feedback = fp32_encode_feedback};
+/* memcpy() has a rule of its own for streaming. */
+TW_VERBS_EXTERN(tw_fp32_avx2,
+                feedback ? tw_avx2_encode(NULL, fp32_encode_lanes, 4, false, src, n, residual, dst,
+                                          false, tw_far(n))
+                         : (void)memcpy(dst, src, 4 * n),
+                add ? tw_avx2_decode(NULL, fp32_decode_lanes, 4, src, n, dst, true, false,
+                                     tw_far(n))
+                    : (void)memcpy(dst, src, 4 * n));

@@ -23,32 +23,8 @@ TW_INLINE512 tw_group512_t fp32_values(const void *none, tw_codes512_t codes)
                             _mm512_castsi512_ps(codes.c[2]), _mm512_castsi512_ps(codes.c[3])}};
 }
 
-static void fp32_copy(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                      bool stream)
-{
-    (void)codec;
-    (void)stream;
-    memcpy(dst, src, 4 * n);
-}
-
-static void fp32_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *acc)
-{
-    (void)codec;
-    tw_decode512(NULL, fp32_values, 4, src, n, acc, false, true);
-}
-
-static void fp32_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,
-                                 uint8_t *residual, uint8_t *dst)
-{
-    (void)codec;
-    tw_feedback512(NULL, fp32_codes, fp32_values, 4, src, n, residual, dst);
-}
-
-extern const tw_kernels_t tw_fp32_avx512;
-
-const tw_kernels_t tw_fp32_avx512 = {
-    .encode          = fp32_copy,
-    .decode          = fp32_copy,
-    .decode_add      = fp32_decode_add,
-    .encode_feedback = fp32_encode_feedback,
-};
+TW_VERBS_EXTERN(tw_fp32_avx512,
+                feedback ? tw_feedback512(NULL, fp32_codes, fp32_values, 4, src, n, residual, dst)
+                         : (void)memcpy(dst, src, 4 * n),
+                add ? tw_decode512(NULL, fp32_values, 4, src, n, dst, false, true)
+                    : (void)memcpy(dst, src, 4 * n));
