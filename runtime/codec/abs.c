@@ -10,6 +10,7 @@
 #include "runtime/base/text.h"
 #include "runtime/codec/abs.h"
 #include "runtime/codec/int/int.h"
+#include "runtime/codec/values.h"
 
 /* Steps for up to 2^24 ranks are those of a grid. */
 #define TW_ABS_LEAST(dtype) ((dtype) == TW_F64 ? 1e-280 : 1e-28)
@@ -46,11 +47,6 @@ static tw_status_t abs_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     return TW_OK;
 }
 
-static size_t abs_size(const tw_codec_t *codec, size_t n)
-{
-    return n * codec->element;
-}
-
 const tw_codec_ops_t tw_codec_abs_ops = {
     .name   = "abs",
     .form   = "abs:E",
@@ -60,7 +56,7 @@ const tw_codec_ops_t tw_codec_abs_ops = {
     .state  = sizeof(double),
     .option = abs_option,
     .finish = abs_finish,
-    .size   = abs_size,
+    .size   = tw_values_size,
 };
 
 const tw_codec_ops_t *const tw_codec_wishes[] = {&tw_codec_auto_ops, &tw_codec_abs_ops, NULL};

@@ -9,7 +9,7 @@
 
 #include "runtime/base/text.h"
 #include "runtime/codec/auto.h"
-#include "runtime/codec/ops.h"
+#include "runtime/codec/values.h"
 
 /* Of a codec: its option. */
 typedef struct tw_auto_wish {
@@ -47,11 +47,6 @@ static tw_status_t auto_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     return TW_OK;
 }
 
-static size_t auto_size(const tw_codec_t *codec, size_t n)
-{
-    return n * codec->element;
-}
-
 const tw_codec_ops_t tw_codec_auto_ops = {
     .name   = "auto",
     .form   = "auto[:max_error]",
@@ -61,7 +56,7 @@ const tw_codec_ops_t tw_codec_auto_ops = {
     .state  = sizeof(tw_auto_wish_t),
     .option = auto_option,
     .finish = auto_finish,
-    .size   = auto_size,
+    .size   = tw_values_size,
 };
 
 bool tw_codec_auto(const tw_codec_t *codec, double *max_error_p)

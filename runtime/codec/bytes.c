@@ -6,13 +6,7 @@
 
 #include <string.h>
 
-#include "runtime/codec/ops.h"
-
-static size_t bytes_size(const tw_codec_t *codec, size_t n)
-{
-    (void)codec;
-    return n;
-}
+#include "runtime/codec/values.h"
 
 static void bytes_copy(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
                        bool stream)
@@ -24,8 +18,11 @@ static void bytes_copy(const tw_codec_t *codec, const uint8_t *src, size_t n, ui
 
 static const tw_kernels_t bytes_kernels = {.encode = bytes_copy, .decode = bytes_copy};
 
-static const tw_codec_ops_t bytes_ops = {
-    .name = "bytes", .form = "bytes", .help = "bytes as they are", .id = 254, .size = bytes_size};
+static const tw_codec_ops_t bytes_ops = {.name = "bytes",
+                                         .form = "bytes",
+                                         .help = "bytes as they are",
+                                         .id   = 253,
+                                         .size = tw_values_size};
 
 static const tw_codec_t tw_bytes = {.ops             = &bytes_ops,
                                     .dtype           = TW_BYTE,

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "runtime/base/bytes.h"
-#include "runtime/codec/ops.h"
+#include "runtime/codec/values.h"
 
 static tw_status_t fp32_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {
@@ -22,12 +22,6 @@ static tw_status_t fp32_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     codec->identity        = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
     snprintf(codec->spec, sizeof(codec->spec), "fp32");
     return TW_OK;
-}
-
-static size_t fp32_size(const tw_codec_t *codec, size_t n)
-{
-    (void)codec;
-    return 4 * n;
 }
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -102,7 +96,7 @@ const tw_codec_ops_t tw_codec_fp32 = {
     .help    = "float32 as it is",
     .id      = 1,
     .finish  = fp32_finish,
-    .size    = fp32_size,
+    .size    = tw_values_size,
     .kernels = TW_KERNELS(tw_fp32),
     .offers  = {{"fp32", TW_F32, TW_OFFER_AUTO}},
 };
