@@ -215,47 +215,45 @@ static inline size_t tw_head512(const uint8_t *dst, size_t bytes, size_t n)
     return n;
 }
 
-/* How a codec without blocks sees a group. `codec` is what its loops want to know, in registers
- * once all is inlined. */
-typedef tw_codes512_t (*tw_codes512_fn_t)(const void *codec, tw_group512_t group);
-typedef tw_group512_t (*tw_values512_fn_t)(const void *codec, tw_codes512_t codes);
+/* How a codec without blocks sees a group. */
+typedef tw_codes512_t (*tw_codes512_fn_t)(tw_group512_t group);
+typedef tw_group512_t (*tw_values512_fn_t)(tw_codes512_t codes);
 
-TW_INLINE512 void tw_encode_group512(const void *codec, tw_codes512_fn_t codes, size_t k,
-                                     const uint8_t *src, size_t m, uint8_t *dst, bool stream)
+TW_INLINE512 void tw_encode_group512(tw_codes512_fn_t codes, size_t k, const uint8_t *src, size_t m,
+                                     uint8_t *dst, bool stream)
 {
-    tw_store_codes512(dst, codes(codec, tw_load512(src, m)), k, m, stream);
+    tw_store_codes512(dst, codes(tw_load512(src, m)), k, m, stream);
 }
 
-TW_INLINE512 void tw_encode512(const void *codec, tw_codes512_fn_t codes, size_t k,
-                               const uint8_t *src, size_t n, uint8_t *dst, bool stream)
+TW_INLINE512 void tw_encode512(tw_codes512_fn_t codes, size_t k, const uint8_t *src, size_t n,
+                               uint8_t *dst, bool stream)
 {
     size_t head = stream ? tw_head512(dst, k, n) : n;
 
     if (head < n) {
-        tw_encode_group512(codec, codes, k, src, head, dst, false);
+        tw_encode_group512(codes, k, src, head, dst, false);
         n -= head;
         src += 4 * head;
         dst += k * head;
         for (; n >= TW_GROUP; n -= TW_GROUP, src += 4 * TW_GROUP, dst += k * TW_GROUP) {
             tw_prefetch512(src);
-            tw_encode_group512(codec, codes, k, src, TW_GROUP, dst, true);
+            tw_encode_group512(codes, k, src, TW_GROUP, dst, true);
         }
         _mm_sfence();
     }
     for (; n >= TW_GROUP; n -= TW_GROUP, src += 4 * TW_GROUP, dst += k * TW_GROUP) {
         tw_prefetch512(src);
-        tw_encode_group512(codec, codes, k, src, TW_GROUP, dst, false);
+        tw_encode_group512(codes, k, src, TW_GROUP, dst, false);
     }
     if (n > 0) {
-        tw_encode_group512(codec, codes, k, src, n, dst, false);
+        tw_encode_group512(codes, k, src, n, dst, false);
     }
 }
 
-TW_INLINE512 void tw_decode_group512(const void *codec, tw_values512_fn_t values, size_t k,
-                                     const uint8_t *src, size_t m, uint8_t *dst, bool stream,
-                                     bool add)
+TW_INLINE512 void tw_decode_group512(tw_values512_fn_t values, size_t k, const uint8_t *src,
+                                     size_t m, uint8_t *dst, bool stream, bool add)
 {
-    tw_group512_t g = values(codec, tw_load_codes512(src, k, m));
+    tw_group512_t g = values(tw_load_codes512(src, k, m));
 
     if (add) {
         g = tw_add512(tw_load512(dst, m), g);
@@ -263,28 +261,28 @@ TW_INLINE512 void tw_decode_group512(const void *codec, tw_values512_fn_t values
     tw_store512(dst, g, m, stream);
 }
 
-TW_INLINE512 void tw_decode512(const void *codec, tw_values512_fn_t values, size_t k,
-                               const uint8_t *src, size_t n, uint8_t *dst, bool stream, bool add)
+TW_INLINE512 void tw_decode512(tw_values512_fn_t values, size_t k, const uint8_t *src, size_t n,
+                               uint8_t *dst, bool stream, bool add)
 {
     size_t head = stream ? tw_head512(dst, 4, n) : n;
 
     if (head < n) {
-        tw_decode_group512(codec, values, k, src, head, dst, false, false);
+        tw_decode_group512(values, k, src, head, dst, false, false);
         n -= head;
         src += k * head;
         dst += 4 * head;
         for (; n >= TW_GROUP; n -= TW_GROUP, src += k * TW_GROUP, dst += 4 * TW_GROUP) {
             tw_prefetch_codes512(src, k);
-            tw_decode_group512(codec, values, k, src, TW_GROUP, dst, true, false);
+            tw_decode_group512(values, k, src, TW_GROUP, dst, true, false);
         }
         _mm_sfence();
     }
     for (; n >= TW_GROUP; n -= TW_GROUP, src += k * TW_GROUP, dst += 4 * TW_GROUP) {
         tw_prefetch512(dst);
-        tw_decode_group512(codec, values, k, src, TW_GROUP, dst, false, add);
+        tw_decode_group512(values, k, src, TW_GROUP, dst, false, add);
     }
     if (n > 0) {
-        tw_decode_group512(codec, values, k, src, n, dst, false, add);
+        tw_decode_group512(values, k, src, n, dst, false, add);
     }
 }
 
@@ -301,14 +299,14 @@ TW_INLINE512 __m512 tw_rest512(__m512 v, __m512 back, __m512 old)
     return _mm512_mask_mov_ps(_mm512_sub_ps(v, back), keep, old);
 }
 
-TW_INLINE512 void tw_feedback_group512(const void *codec, tw_codes512_fn_t codes,
-                                       tw_values512_fn_t values, size_t k, const uint8_t *src,
-                                       size_t m, uint8_t *residual, uint8_t *dst)
+TW_INLINE512 void tw_feedback_group512(tw_codes512_fn_t codes, tw_values512_fn_t values, size_t k,
+                                       const uint8_t *src, size_t m, uint8_t *residual,
+                                       uint8_t *dst)
 {
     const tw_group512_t old  = tw_load512(residual, m);
     const tw_group512_t v    = tw_add512(tw_load512(src, m), old);
-    const tw_codes512_t c    = codes(codec, v);
-    const tw_group512_t back = values(codec, c);
+    const tw_codes512_t c    = codes(v);
+    const tw_group512_t back = values(c);
     tw_group512_t       rest;
 
     rest.v[0] = tw_rest512(v.v[0], back.v[0], old.v[0]);
@@ -319,28 +317,27 @@ TW_INLINE512 void tw_feedback_group512(const void *codec, tw_codes512_fn_t codes
     tw_store512(residual, rest, m, false);
 }
 
-TW_INLINE512 void tw_feedback512(const void *codec, tw_codes512_fn_t codes,
-                                 tw_values512_fn_t values, size_t k, const uint8_t *src, size_t n,
-                                 uint8_t *residual, uint8_t *dst)
+TW_INLINE512 void tw_feedback512(tw_codes512_fn_t codes, tw_values512_fn_t values, size_t k,
+                                 const uint8_t *src, size_t n, uint8_t *residual, uint8_t *dst)
 {
     for (; n >= TW_GROUP; n -= TW_GROUP) {
         tw_prefetch512(src);
         tw_prefetch512(residual);
-        tw_feedback_group512(codec, codes, values, k, src, TW_GROUP, residual, dst);
+        tw_feedback_group512(codes, values, k, src, TW_GROUP, residual, dst);
         src += 4 * TW_GROUP;
         residual += 4 * TW_GROUP;
         dst += k * TW_GROUP;
     }
     if (n > 0) {
-        tw_feedback_group512(codec, codes, values, k, src, n, residual, dst);
+        tw_feedback_group512(codes, values, k, src, n, residual, dst);
     }
 }
 
 /* The verbs `name` of a codec of k bytes a value. */
 #define TW_VALUES_LOOPS512(name, k, codes, values)                                                 \
     TW_VERBS(name,                                                                                 \
-             feedback ? tw_feedback512(NULL, codes, values, k, src, n, residual, dst)              \
-                      : tw_encode512(NULL, codes, k, src, n, dst, stream),                         \
-             tw_decode512(NULL, values, k, src, n, dst, stream, add))
+             feedback ? tw_feedback512(codes, values, k, src, n, residual, dst)                    \
+                      : tw_encode512(codes, k, src, n, dst, stream),                               \
+             tw_decode512(values, k, src, n, dst, stream, add))
 
 #endif /* TW_CODEC_AVX512_H */

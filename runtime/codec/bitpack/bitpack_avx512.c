@@ -147,14 +147,12 @@ TW_INLINE512 tw_group512_t named_bytes_up(tw_codes512_t c)
 
 /* The kernels for float32 and K = k below 4: `name`. */
 #define FLOAT_KERNELS(name, k, to_codes, to_values)                                                \
-    TW_INLINE512 tw_codes512_t name##_codes(const void *none, tw_group512_t g)                     \
+    TW_INLINE512 tw_codes512_t name##_codes(tw_group512_t g)                                       \
     {                                                                                              \
-        (void)none;                                                                                \
         return to_codes;                                                                           \
     }                                                                                              \
-    TW_INLINE512 tw_group512_t name##_values(const void *none, tw_codes512_t c)                    \
+    TW_INLINE512 tw_group512_t name##_values(tw_codes512_t c)                                      \
     {                                                                                              \
-        (void)none;                                                                                \
         return to_values;                                                                          \
     }                                                                                              \
     TW_VALUES_LOOPS512(name, k, name##_codes, name##_values)                                       \

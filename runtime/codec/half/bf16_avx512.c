@@ -8,16 +8,14 @@
 
 #include "runtime/codec/rounding_avx512.h"
 
-TW_INLINE512 tw_codes512_t bf16_codes(const void *none, tw_group512_t g)
+TW_INLINE512 tw_codes512_t bf16_codes(tw_group512_t g)
 {
-    (void)none;
     return tw_upper_halves512(tw_round_top512(g.v[0], 16), tw_round_top512(g.v[1], 16),
                               tw_round_top512(g.v[2], 16), tw_round_top512(g.v[3], 16));
 }
 
-TW_INLINE512 tw_group512_t bf16_values(const void *none, tw_codes512_t codes)
+TW_INLINE512 tw_group512_t bf16_values(tw_codes512_t codes)
 {
-    (void)none;
     return (tw_group512_t){{tw_shifted_half512(codes.c[0], 0), tw_shifted_half512(codes.c[0], 1),
                             tw_shifted_half512(codes.c[1], 0), tw_shifted_half512(codes.c[1], 1)}};
 }

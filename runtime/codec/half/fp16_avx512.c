@@ -21,18 +21,16 @@ TW_INLINE512 __m512i fp16_both(__m256i low, __m256i high)
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
-TW_INLINE512 tw_codes512_t fp16_codes(const void *none, tw_group512_t g)
+TW_INLINE512 tw_codes512_t fp16_codes(tw_group512_t g)
 {
     const __m512i unused = _mm512_setzero_si512();
 
-    (void)none;
     return (tw_codes512_t){{fp16_both(fp16_of(g.v[0]), fp16_of(g.v[1])),
                             fp16_both(fp16_of(g.v[2]), fp16_of(g.v[3])), unused, unused}};
 }
 
-TW_INLINE512 tw_group512_t fp16_values(const void *none, tw_codes512_t codes)
+TW_INLINE512 tw_group512_t fp16_values(tw_codes512_t codes)
 {
-    (void)none;
     return (tw_group512_t){{_mm512_cvtph_ps(_mm512_castsi512_si256(codes.c[0])),
                             _mm512_cvtph_ps(_mm512_extracti64x4_epi64(codes.c[0], 1)),
                             _mm512_cvtph_ps(_mm512_castsi512_si256(codes.c[1])),
