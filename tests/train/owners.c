@@ -216,9 +216,11 @@ static void bits_that_stay(void)
         const char *codec, *fixed, *spec;
         int         bits;
     } runs[] = {{"weight=awp:T=-1e9,interval=1", "weight=tree8", "tree8", 8},
-                {"weight=awp:T=-1e9,interval=1,family=int,first=9", "weight=int:10", "int:10", 9}};
+                {"weight=awp:T=-1e9,interval=1,family=int,first=9", "weight=int:10", "int:10", 9},
+                {"weight=awp:T=-1e9,interval=1,family=int,byte=bitpack:1", "weight=bitpack:1",
+                 "bitpack:1", 8}};
 
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < (int)(sizeof(runs) / sizeof(runs[0])); k++) {
         tw_train_options_t options = options_of("sharded", "data", runs[k].codec, "");
         tw_training_t      t, fixed;
         const char        *spec;

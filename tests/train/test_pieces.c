@@ -237,6 +237,9 @@ static const struct {
     {"weight=awp:byte=tree8,step=8,family=int", 1, 0, 0,
      "weight=awp:T=0.0001,interval=0,step=8,first=8,group=layer,family=int,byte=tree8,norm=master,"
      "grad=fp32"},
+    {"weight=awp:byte=int8", 1, 0, 0,
+     "weight=awp:T=0.0001,interval=0,step=8,first=8,group=layer,byte=int8,norm=master,grad=fp32"},
+    {"weight=awp:byte=int:4", 1, 0, 0, "awp:byte=int:4: takes 4"},
     {"weight=awp:family=abs", 1, 0, 0, "'family=abs' is not understood; accepted are T=X"},
     {"weight=awp:family=int,round", 1, 0, 0, "accepted: no 'round', and first=N up to 24"},
     {"weight=awp:first=25,family=int", 1, 0, 0, "accepted: no 'round', and first=N up to 24"},

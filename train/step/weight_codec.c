@@ -138,8 +138,9 @@ static int settle_family(tw_weight_codec_t *how, tw_context_t *ctx, tw_problem_t
 {
     how->rule.step = how->rule.step != 0 ? how->rule.step : how->integers ? 4 : 8;
     if (!how->integers) {
-        snprintf(how->byte, sizeof(how->byte), "%s",
-                 how->byte[0] != '\0' ? how->byte : TW_AWP_BYTE);
+        if (how->byte[0] == '\0') {
+            memcpy(how->byte, TW_AWP_BYTE, sizeof(TW_AWP_BYTE));
+        }
         return 0;
     }
     how->rule.last = TW_AWP_INTEGERS;
@@ -197,7 +198,8 @@ void tw_weight_codec_spec(const tw_weight_codec_t *how, int bits, char spec[TW_W
 
     if (!how->adaptive) {
         memcpy(spec, how->spec, TW_WEIGHT_SPEC);
-    } else if (bytes == 1 && how->byte[0] != '\0' && strcmp(how->byte, "bitpack:1") != 0) {
+    } else if (bytes == 1 && how->byte[0] != '\0' &&
+               (how->integers || strcmp(how->byte, "bitpack:1") != 0)) {
         snprintf(spec, TW_WEIGHT_SPEC, "%s", how->byte);
     } else if (bytes == 4 || (how->integers && how->level[bits] == 0)) {
         snprintf(spec, TW_WEIGHT_SPEC, "fp32");
