@@ -126,6 +126,7 @@ static void tw_progress_thread_advance(tw_progress_thread_t *thread)
             tw_progress_thread_sleep(thread, TW_PROGRESS_THREAD_AWAY);
             return;
         }
+        thread->napped           = thread->fresh ? 0 : thread->napped;
         thread->fresh            = false;
         comm->by_progress_thread = true;
         comm->engine->progress(comm, &moved);
