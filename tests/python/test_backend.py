@@ -5,6 +5,8 @@ import copy
 import datetime
 import itertools
 import os
+import threading
+import time
 import unittest
 
 import torch
@@ -18,7 +20,7 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 
 import thinwire
 import thinwire.torch
-from thinwire.torch import _policy
+from thinwire.torch import _policy, _work
 
 by_mpi = "TORCHELASTIC_RUN_ID" not in os.environ
 (thinwire.torch if by_mpi else dist).init_process_group("thinwire", timeout=datetime.timedelta(seconds=60))
@@ -240,6 +242,20 @@ class Backend(unittest.TestCase):
         doubled = dist.all_reduce(torch.ones(3), async_op=True).get_future().then(lambda f: 2 * f.value()[0])
         self.assertTrue(torch.equal(doubled.wait(), torch.full((3,), 2.0 * size)))
 
+    def test_closing(self):
+        """What another thread submits while a group is destroyed, its calls still running."""
+        worker, end = _work.Worker(30.0, lambda limit: None), threading.Event()
+        work = worker.submit("first", end.wait, [], 30.0, False)
+        closing = threading.Thread(target=worker.stop)
+        closing.start()
+        while not worker._closed:
+            time.sleep(0.001)
+        with self.assertRaisesRegex(RuntimeError, "destroyed"):
+            worker.submit("second", lambda: None, [], 30.0, False)
+        end.set()
+        closing.join()
+        self.assertTrue(work.wait())
+
     def test_sparse(self):
         places = torch.tensor([[rank, size], [0, 1]])
         x = torch.sparse_coo_tensor(places, torch.ones(2, 4), (size + 1, 2, 4))
@@ -260,6 +276,9 @@ class Backend(unittest.TestCase):
                 if group is not dist.GroupMember.NON_GROUP_MEMBER:
                     dist.destroy_process_group(group)
             before = before or held()
+        end = time.monotonic() + 30
+        while held() != before and time.monotonic() < end:  # a thread is listed for a moment after it was joined
+            time.sleep(0.01)
         self.assertEqual(held(), before)
         pair = [r for r in range(size) if r // 2 == rank // 2]  # made by its members alone
         group = dist.new_group(pair, use_local_synchronization=True)

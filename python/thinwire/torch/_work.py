@@ -175,6 +175,10 @@ class Message(_Polled):
     _source_rank = source_rank
 
 
+def _destroyed() -> RuntimeError:
+    return RuntimeError("thinwire: the process group was destroyed")
+
+
 class Worker:
     """Runs functions one after another. The first that fails, or lasts too long, is the last: what comes after fails at
     once, since other ranks may be elsewhere. `tell` is called with the limit of the next where it is another one."""
@@ -187,6 +191,7 @@ class Worker:
         self._queue: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
         self._gate, self._left = threading.Lock(), 0  # what has not run to its end, and who changes that
         self._turn = threading.Lock()  # of what runs
+        self._closed = False  # nothing is taken any more
         self._thread = threading.Thread(target=self._main, name="thinwire", daemon=True)
         self._thread.start()
 
@@ -195,6 +200,8 @@ class Worker:
         work = Work(what, tensors)
         self.look()
         with self._gate:
+            if self._closed:
+                raise _destroyed()
             here = here and self._left == 0
             self._left += 1
             if here:
@@ -219,10 +226,12 @@ class Worker:
 
     def stop(self) -> bool:
         """Whether all that was submitted has run."""
-        self._queue.put(None)
+        with self._gate:
+            self._closed = True
+            self._queue.put(None)
         self._thread.join(self.limit)
         well = self.error is None and self._left == 0
-        self.error = self.error or RuntimeError("thinwire: the process group was destroyed")
+        self.error = self.error or _destroyed()
         return well
 
     def abort(self, error: RuntimeError) -> None:
