@@ -589,7 +589,7 @@ class Sharded(Case):
         mine = torch.arange(4096) % 251 + rank
         for dtype in (torch.uint8, torch.int64, torch.float64):  # bytes: of parameters of several types
             values, every = (mine + 2**25 * (dtype != torch.uint8)).to(dtype), torch.empty(4096 * size, dtype=dtype)
-            thinwire.torch.Gather(beside, "tree8")(every, values, None)
+            thinwire.torch.Gather(beside, "tree8")(every, values, None).wait()
             self.assertTrue(torch.equal(every[:4096], values - rank))
             self.assertTrue(torch.equal(every[4096 * rank : 4096 * (rank + 1)], values))
         for codec in (None, "tree8"):
@@ -598,7 +598,7 @@ class Sharded(Case):
                     numbers = (torch.arange(size)[:, None] + torch.arange(count)) * (2**61 + 1)
                     want = (numbers % 3 == 0) if dtype == torch.bool else numbers.to(dtype)
                     every = torch.empty(count * size, dtype=dtype)
-                    thinwire.torch.Gather(beside, codec)(every, want[rank], None)
+                    thinwire.torch.Gather(beside, codec)(every, want[rank], None).wait()
                     self.assertTrue(torch.equal(every, want.reshape(-1)), dtype)
         waves = torch.complex(*torch.arange(2.0 * 4096 * size).view(2, -1))
         part = torch.empty(4096, dtype=torch.complex64)

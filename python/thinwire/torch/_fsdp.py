@@ -2,16 +2,18 @@
 """thinwire/torch/_fsdp.py - fully sharded models: the reduce-scatter of gradients, the all-gather of parameters.
 
 FullyShardedDataParallel has a hook for the first alone; fully_shard() of torch 2.8 or newer lets both be replaced.
-These calls block: torch asks for the result at once, or on a stream that host memory does not have.
+A reduce-scatter blocks: torch asks for the result at once, or on a stream that host memory does not have.
 """
 from typing import Any, Optional, Sequence, Tuple
 
 import torch
 import torch.distributed as dist
+from torch._C._distributed_c10d import Work as _TorchWork
 
 from thinwire.comm import CodecLike, Comm
 from thinwire.errors import InvalidArgumentError, InvalidTypeError, UnsupportedError
 from thinwire.feedback import Feedback
+from thinwire.requests import Request
 from thinwire.torch._group import communicator_for
 from thinwire.torch._hook import feedback_name, keeps_residuals
 from thinwire.torch._values import REALS, WIDE, codec_for, float32_codec, is_real, packed, reals, vector, write
@@ -80,6 +82,10 @@ def set_fully_shard(
     keeps = keeps_residuals(float32_codec(codec), feedback)
     float32_codec(parameters)
     comm = communicator_for(_group_of(model), comm)
+    try:
+        comm.start_progress()
+    except UnsupportedError:  # parameters for later then travel when somebody waits for them
+        pass
     for name, module in found:
         module.set_custom_reduce_scatter(Scatter(comm, codec, feedback_name(name or "model") if keeps else None))
         module.set_custom_all_gather(Gather(comm, parameters))
@@ -133,15 +139,26 @@ class Scatter(_Allocating):
         return self._feedback if self._feedback is not None and self._feedback.count == count else None
 
 
+class _Gathering(_TorchWork):  # type: ignore[misc]
+    def __init__(self, request: Request) -> None:
+        super().__init__()
+        self._request = request
+
+    def wait(self, timeout: Any = None) -> bool:
+        self._request.wait()
+        return True
+
+
 class Gather(_Allocating):
     """An AllGather as fully_shard() wants it."""
 
-    def __call__(self, output_tensor: Any, input_tensor: Any, group: Any, async_op: bool = False) -> None:
+    def __call__(self, output_tensor: Any, input_tensor: Any, group: Any, async_op: bool = False) -> Any:
         """The input_tensor of all ranks of the group, one after another, into output_tensor, of which it may be this
-        rank's part. Both are contiguous. Collective; blocks."""
+        rank's part. Both are contiguous. Collective; returns a Work for which fully_shard() waits before it needs the
+        parameters, whatever async_op is: those that it fetches ahead travel while it computes."""
         self._check(group)
         _check_tensor(input_tensor)
         lossy = self._codec is not None and input_tensor.dtype not in WIDE and reals(input_tensor).dtype in REALS
         view = vector if lossy else packed
         values, out = view(input_tensor), view(output_tensor).view(self._comm.size, -1)
-        self._comm.allgather(values, codec_for(self._codec, values.dtype) if lossy else None, out=out)
+        return _Gathering(self._comm.iallgather(values, codec_for(self._codec, values.dtype) if lossy else None, out=out))
