@@ -499,6 +499,7 @@ class Backend(unittest.TestCase):
         for pattern, arguments in (
             ("every is 0; accepted: a number of steps", (net, 0)),
             ("outer is of type SGD and has not the parameter '2.weight'", (net, 1, outer)),
+            ("model is of type DistributedDataParallel", (DDP(net), 1)),
             ("no parameter of the model has a gradient", (nn.Sequential(), 1)),
             ("the parameter '0.weight' is sharded", (self.sharded()[0], 1)),
             ("the parameter 'weight' is not initialised", (nn.LazyLinear(3), 1)),

@@ -3,6 +3,7 @@
 from typing import Any, Dict, Optional
 
 import torch
+from torch.nn.parallel import DistributedDataParallel
 
 from thinwire.codec import Codec
 from thinwire.comm import CodecLike, Comm
@@ -66,6 +67,8 @@ class LocalSGD(Averages):
 
     def _check(self, model: torch.nn.Module, every: int, outer: Any) -> None:
         tensors(model)
+        if isinstance(model, DistributedDataParallel):
+            raise InvalidArgumentError("model is of type DistributedDataParallel; accepted: the module in it")
         if not isinstance(every, int) or every < 1:
             raise InvalidArgumentError("every is %r; accepted: a number of steps" % (every,))
         groups = outer.param_groups if isinstance(outer, torch.optim.Optimizer) else []
