@@ -237,8 +237,14 @@ search_settles() {
 
 # S2's search: every state by as many steps, and none twice.
 search_of_all() {
-    rm -rf "$XDG_CACHE_HOME"
-    search 1 2000 --loader-threads all:2 && same "$(of_loader automatic kept tried.#)" "true false 6" || return 1
+    local try
+    for try in 1 2 3 4 5; do # on a busy machine another search may have begun by the end
+        echo "try $try"
+        rm -rf "$XDG_CACHE_HOME"
+        search 1 2000 --loader-threads all:2 || return 1
+        [ "$(of_loader searching)" = true ] || break
+    done
+    same "$(of_loader automatic kept tried.#)" "true false 6" || return 1
     grep '^loader: 6 of 6 states measured, in [0-9]* steps$' "$scratch/out" &&
         same "$(of_loader tried.{0,1,2,3,4,5}.steps | tr ' ' '\n' | sort -u | wc -l)" 1
 }
