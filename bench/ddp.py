@@ -95,7 +95,7 @@ def shards(ours, *codecs):
 SHARDED = {
     "gloo fp32": shards(False),
     "thinwire fp32": shards(True),
-    "thinwire tree8, int8": shards(True, "tree8", "int8", True),
+    "thinwire tree8 int8": shards(True, "tree8", "int8", True),
 }
 
 
@@ -157,9 +157,10 @@ def turns(given, make, batch):
     rows = bench_ddp.measure(model, images, given.chosen, given.seconds)
     if dist.get_rank() == 0:
         plain = rows[0].step
+        buckets = "%.3g" % given.bucket if given.bucket else "1 and 25"
         print("%s, side %d, batch %d on each of %d ranks, buckets of %s MB; forward and backward alone %.1f ms, of %s %.0f %% is "
-              "exchange" % (given.model, given.side, batch, dist.get_world_size(), "%.3g" % given.bucket if given.bucket else "1 and 25", 1e3 * compute,
-                            rows[0].way, 100 * (1 - compute / plain)))
+              "exchange" % (given.model, given.side, batch, dist.get_world_size(), buckets, 1e3 * compute, rows[0].way,
+                            100 * (1 - compute / plain)))
         print(bench_ddp.table(rows))
     return {"model": given.model, "side": given.side, "batch": batch, "bucket_mb": given.bucket, "ranks": dist.get_world_size(),
             "compute_seconds": compute, "rows": [row._asdict() for row in rows]}
@@ -336,11 +337,13 @@ def arguments():
     third.add_argument("folder")
     third.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     for each in (one, shared, other, third):
-        each.add_argument("--ways", help="some of: " + ", ".join(ways(0)))
+        each.add_argument("--ways", help="some of: " + ", ".join(SHARDED if each is shared else ways(0)))
         each.add_argument("--json")
     given = parser.parse_args()
-    every = ways(2, **bench_ddp.buckets(given.bucket)) if given.what == "speed" else ways(100)
-    every = SHARDED if given.what == "sharded" else every
+    if given.what == "sharded":
+        every = SHARDED
+    else:
+        every = ways(2, **bench_ddp.buckets(given.bucket)) if given.what == "speed" else ways(100)
     wanted = given.ways.split(",") if given.ways else ["gloo fp32"] if given.what == "until" else list(every)
     if not set(wanted) <= set(every):
         parser.error("--ways: there are %s" % ", ".join(every))
