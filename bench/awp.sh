@@ -5,7 +5,7 @@
 #
 # Networks alexnet-cifar, vgg-cifar and resnet-20, three batch sizes each; policies: 32 bits (the baseline), 8, 16 and
 # 24 bits, the oracle (of these the first to reach the error), AWP, and AWP that begins with 16 bits, or with tree8 in
-# place of the first byte. Gradients travel in float32, as there.
+# place of the first byte, or that sends integers (family=int). Gradients travel in float32, as there.
 # OUT_DIR/NAME.json per run, which is not run again while it is there; OUT_DIR/awp.md with the table, the curves of
 # Figure 3 and the bars of Figure 4 in figure3.svg and figure4.svg (with gnuplot), the rows of Tables II and III for
 # vgg-cifar. About 45 minutes on two cores; --quick: one network and batch size on faster links, 3 minutes.
@@ -37,7 +37,7 @@ resnet-20 128 0.02 65 4.39
 resnet-20 256 0.03 65 4.94'
 [ -z "$quick" ] || runs=$(awk '$1 == "alexnet-cifar" && $2 == 128' <<<"$runs")
 if [[ $awp == *:* ]]; then more=$awp,; else more=$awp:; fi
-policies="32:fp32 8:bitpack:1 16:bitpack:2 24:bitpack:3 awp:$awp awp16:${more}first=16 tree8:${more}byte=tree8"
+policies="32:fp32 8:bitpack:1 16:bitpack:2 24:bitpack:3 awp:$awp awp16:${more}first=16 tree8:${more}byte=tree8 int:awp:family=int"
 
 up=
 train() { # NAME MODEL ARG...
@@ -105,20 +105,20 @@ function oracle(key,    best, p, k) {
 }
 END {
     printf "4 hosts at %s, --update %s, gradients in float32, %s; seconds to a test error, of those with 32 bits; seeds: %s.\n\n", rate, update, awp, seeds
-    print "| model, batch, test error | 32 bits: seconds (steps) | 8 bits | 16 bits | 24 bits | AWP | AWP from 16 bits | AWP from tree8 | oracle | oracle faster by, % | AWP faster by, % | from 16 bits, % | from tree8, % | S0, AWP on x86, % |"
-    print "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+    print "| model, batch, test error | 32 bits: seconds (steps) | 8 bits | 16 bits | 24 bits | AWP | AWP from 16 bits | AWP from tree8 | AWP, integers | oracle | oracle faster by, % | AWP faster by, % | from 16 bits, % | from tree8, % | integers, % | S0, AWP on x86, % |"
+    print "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
     for (k = 1; k <= count; k++) {
         key = order[k]; best = oracle(key); split(key, name, " ")
         base = time(key, "32") == "" ? "not reached" : sprintf("%.1f (%d)", time(key, "32"), steps[key, "32"] / n[key, "32"] + 0.5)
-        printf "| %s, %s, %d %% | %s | %s | %s | %s | %s | %s | %s | %s bits | %s | %s | %s | %s | %s |\n", name[1], name[2], error[name[1]], base, cell(key, "8"), cell(key, "16"), cell(key, "24"), cell(key, "awp"), cell(key, "awp16"), cell(key, "tree8"), best, gain(key, best), gain(key, "awp"), gain(key, "awp16"), gain(key, "tree8"), paper[key]
-        if (gain(key, "awp") != "-" && gain(key, "awp16") != "-" && gain(key, "tree8") != "-") {
-            sum += gain(key, "awp"); sum16 += gain(key, "awp16"); sum8 += gain(key, "tree8"); means++
+        printf "| %s, %s, %d %% | %s | %s | %s | %s | %s | %s | %s | %s | %s bits | %s | %s | %s | %s | %s | %s |\n", name[1], name[2], error[name[1]], base, cell(key, "8"), cell(key, "16"), cell(key, "24"), cell(key, "awp"), cell(key, "awp16"), cell(key, "tree8"), cell(key, "int"), best, gain(key, best), gain(key, "awp"), gain(key, "awp16"), gain(key, "tree8"), gain(key, "int"), paper[key]
+        if (gain(key, "awp") != "-" && gain(key, "awp16") != "-" && gain(key, "tree8") != "-" && gain(key, "int") != "-") {
+            sum += gain(key, "awp"); sum16 += gain(key, "awp16"); sum8 += gain(key, "tree8"); sumint += gain(key, "int"); means++
         }
         if (time(key, "32") != "") {
-            printf "\"%s, %s\" %s %s %s %s\n", name[1], name[2], of_base(key, best), of_base(key, "awp"), of_base(key, "awp16"), of_base(key, "tree8") >bars
+            printf "\"%s, %s\" %s %s %s %s %s\n", name[1], name[2], of_base(key, best), of_base(key, "awp"), of_base(key, "awp16"), of_base(key, "tree8"), of_base(key, "int") >bars
         }
     }
-    if (means) { printf "\nMean of the %d: AWP faster by %.1f %%, from 16 bits by %.1f %%, from tree8 by %.1f %%.\n", means, sum / means, sum16 / means, sum8 / means }
+    if (means) { printf "\nMean of the %d: AWP faster by %.1f %%, from 16 bits by %.1f %%, from tree8 by %.1f %%, with integers by %.1f %%.\n", means, sum / means, sum16 / means, sum8 / means, sumint / means }
 }' bars="$out/figure4.dat" <(echo "$runs") "$out/awp.txt" >"$out/awp.md"
 
 profile() { # NAME
@@ -137,7 +137,7 @@ cat "$out/awp.md"
 awk -v seed="${seeds%% *}" '
 NR == 1 { model = $1 }
 $1 == model && $4 == seed && $5 == "test" {
-    if ($2 " " $3 != last) { printf "%s\"%s\"\n", last == "" ? "" : "\n\n", $3 == "awp" ? "AWP" : $3 == "awp16" ? "AWP from 16 bits" : $3 == "tree8" ? "AWP from tree8" : $3 " bits"; last = $2 " " $3 }
+    if ($2 " " $3 != last) { printf "%s\"%s\"\n", last == "" ? "" : "\n\n", $3 == "awp" ? "AWP" : $3 == "awp16" ? "AWP from 16 bits" : $3 == "tree8" ? "AWP from tree8" : $3 == "int" ? "AWP, integers" : $3 " bits"; last = $2 " " $3 }
     print $6, $7
 }' "$out/awp.txt" >"$out/figure3.dat"
 panels=$(awk 'NR == 1 { model = $1 } $1 == model { print $2 }' <<<"$runs" | paste -s -d ' ')
@@ -147,10 +147,10 @@ set multiplot layout 1,$number
 set xlabel 'seconds'
 set ylabel 'test error, %'
 set key below
-lines = 'fp32 spare:4 bitpack spare:3 spare:6 spare:5 tree8'
+lines = 'fp32 spare:4 bitpack spare:3 spare:6 spare:5 tree8 int'
 do for [p=1:$number] {
     set title '$(head -n 1 <<<"$runs" | cut -d ' ' -f 1), batch '.word('$panels', p)
-    plot for [i=0:6] '$out/figure3.dat' index 7*(p-1)+i using 1:2 with lines lw 2 lc rgb colour(word(lines, i+1)) title columnheader(1)
+    plot for [i=0:7] '$out/figure3.dat' index 8*(p-1)+i using 1:2 with lines lw 2 lc rgb colour(word(lines, i+1)) title columnheader(1)
 }
 unset multiplot
 GNUPLOT
@@ -166,5 +166,6 @@ set datafile missing '?'
 plot '$out/figure4.dat' using 2:xtic(1) lc rgb colour('spare:2') title 'oracle', '' using 3 lc rgb colour('spare:6') title 'AWP', \
      '' using 4 lc rgb colour('spare:5') title 'AWP from 16 bits', \
      '' using 5 lc rgb colour('tree8') title 'AWP from tree8', \
+     '' using 6 lc rgb colour('int') title 'AWP, integers', \
      1 with lines dt 2 lc rgb '#888888' title '32 bits'
 GNUPLOT

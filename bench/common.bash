@@ -64,7 +64,7 @@ median() { LC_ALL=C sort -g | awk '{ v[NR] = $1 } END { printf "%.10g\n", (v[int
 draw() {
     local codecs
     command -v gnuplot >/dev/null || { echo "no gnuplot (Debian, Ubuntu: gnuplot-nox), so no $out/$1.svg" >&2; return 0; }
-    codecs=$("$build/bin/thinwire" info | awk '/^codec / { on = 1; next } !NF { on = 0 } on { sub(":.*", "", $1); if ($1 != last) print $1; last = $1 }')
+    codecs=$("$build/bin/thinwire" info | awk '/^codec / { on = 1; next } !NF { on = 0 } on { sub(":.*", "", $1); if (!seen[$1]++) print $1 }')
     { printf "codecs = '%s'\ncolours = '%s'\n" "$(tr '\n' ' ' <<<"$codecs")" "$(grep -o '#[0-9a-f]\{6\}' "$bench/../tools/palette.h" | tr '\n' ' ')"
       cat "$bench/palette.gnuplot"
       printf "set terminal svg size %s font 'sans,12' background '#ffffff'\nset output '%s'\nset grid ytics lc rgb '#dddddd'\n" \
