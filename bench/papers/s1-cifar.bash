@@ -23,7 +23,7 @@ target() {
     for seed in $seeds; do
         for way in $ways; do
             case $way in
-                awp) more=(--update sharded --codec "weight=awp") ;;
+                awp*) more=(--update sharded --codec "weight=$way") ;;
                 global) more=(--bn global) ;;
                 *) more=(--codec "grad=$way") ;;
             esac
