@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """backend.py [SIZE...] - gloo's time over that of the backend "thinwire", operation by operation, in turns, for tensors of SIZE
-bytes (default: 16, 65536, 4194304, 16777216, 67108864). Under mpirun; on several hosts with GLOO_SOCKET_IFNAME. Rank 0 prints
-medians, in ms, and the processor time that a rank takes while it waits a second for another one, in ms."""
+bytes (default: 16, 65536, 4194304, 16777216, 67108864). Under mpirun, or without MPI where RANK, WORLD_SIZE, MASTER_ADDR and
+MASTER_PORT are set, as torchrun does; on several hosts with GLOO_SOCKET_IFNAME. Rank 0 prints medians, in ms, and the processor
+time that a rank takes while it waits a second for another one, in ms."""
+import os
 import statistics
 import sys
 import time
@@ -11,7 +13,7 @@ import torch.distributed as dist
 
 import thinwire.torch
 
-thinwire.torch.init_process_group("thinwire")
+(dist if "MASTER_PORT" in os.environ else thinwire.torch).init_process_group("thinwire")
 torch.set_num_threads(1)
 rank, size = dist.get_rank(), dist.get_world_size()
 SIZES = [int(word) for word in sys.argv[1:]] or [16, 65536, 4 << 20, 16 << 20, 64 << 20]

@@ -77,8 +77,9 @@ static const tw_comm_t *comm_here(void)
 }
 
 /* The library gives the core away after several looks without progress. */
-static void yield(void)
+static void yield(int descriptor)
 {
+    (void)descriptor;
     world_idle(WORLD_EVER, polls(comm_here()));
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/descriptor.h"
 #include "runtime/sockets/world.h"
 
 size_t tw_mpi_extent(MPI_Datatype type)
@@ -181,6 +182,25 @@ int tw_mpi_comm_progress(MPI_Comm comm)
     return error;
 }
 
+/* All events were taken at the last look, and nothing moved since: the next one is an edge. */
+int tw_world_descriptor(tw_world_t *world)
+{
+    int descriptor;
+
+    pthread_mutex_lock(&world->lock);
+    descriptor  = world->error != MPI_SUCCESS                  ? TW_DESCRIPTOR_NONE
+                  : world->held || world->seen != world->moved ? TW_DESCRIPTOR_AGAIN
+                                                               : world->epoll;
+    world->seen = world->moved;
+    pthread_mutex_unlock(&world->lock);
+    return descriptor;
+}
+
+int tw_mpi_comm_descriptor(MPI_Comm comm)
+{
+    return tw_world_descriptor(comm->world);
+}
+
 /* Release a request that is done; its error. */
 static int tw_request_end(MPI_Request *request)
 {
@@ -270,7 +290,7 @@ int tw_tcp_wait(MPI_Request *request)
         } else if (world->limit_ns > 0 && tw_clock_ns() - since > world->limit_ns) {
             error = TW_FAILED(TW_FAILED_TIME, 0, world->rank);
         }
-        tw_nap();
+        tw_nap(tw_world_descriptor(world));
     }
     return error;
 }

@@ -79,9 +79,12 @@ int MPI_Comm_free(MPI_Comm *comm);
 #define MPI_Comm_delete_attr(comm, key)                 ((void)(key))
 
 /* Beyond MPI. Advance the connections of comm, as a test of a request does; fails once a rank is
- * lost. And free comm, whose operations may not be complete, after an error: the last one of a
- * process closes its connections, which the other ranks take for its death. */
+ * lost. What to sleep on until they may advance again (base/descriptor.h); AGAIN: they have since
+ * the last call of this function, so that requests are to be tested first. And free comm, whose
+ * operations may not be complete, after an error: the last one of a process closes its connections,
+ * which the other ranks take for its death. */
 int tw_mpi_comm_progress(MPI_Comm comm);
+int tw_mpi_comm_descriptor(MPI_Comm comm);
 int tw_mpi_comm_abandon(MPI_Comm *comm);
 
 /* ---- messages -------------------------------------------------------------------------------- */

@@ -132,6 +132,7 @@ struct tw_world {
     uint64_t        limit_ns; /* of blocking calls, without progress; 0: none */
     uint64_t        number;   /* of the last offer or receive of one */
     uint64_t        moved;    /* counts what came and went */
+    uint64_t        seen;     /* moved, when it was asked last whether it is at rest */
     uint64_t        polls;    /* counts them */
     uint64_t        matched;  /* the last poll in which a message completed its receive */
     bool            held;     /* a stream may be */
@@ -222,15 +223,18 @@ tw_tcp_message_t *tw_tcp_send(tw_tcp_group_t *group, const void *data, size_t si
                               uint64_t context, int tag);
 tw_tcp_message_t *tw_tcp_recv(tw_tcp_group_t *group, void *data, size_t size, int source,
                               uint64_t context, int tag);
+/* See tw_mpi_comm_descriptor(). */
+int tw_world_descriptor(tw_world_t *world);
 /* Wait for a request. */
 int tw_tcp_wait(MPI_Request *request);
 
 /* ---- waiting (nap.c) ------------------------------------------------------------------------- */
 
 /* What this thread waits for has moved, or a wait begins; and nothing has: give the core away, and
- * after a while sleep, until a connection wakes it or for a part of the time it has waited. */
+ * after a while sleep, until a connection wakes it or for a part of the time it has waited. Without
+ * a descriptor it may wait for a node's memory, and sleeps for short. */
 void tw_nap_moved(void);
-void tw_nap(void);
+void tw_nap(int descriptor);
 /* Which connections this thread looks at: an epoll descriptor; -1: none. */
 void tw_nap_at(int epoll);
 

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -222,19 +223,80 @@ static void by_interface(void)
     by_messages();
 }
 
+/* ---- a progress thread ---------------------------------------------------------------------- */
+
+static tw_comm_t *world_by_thread(tw_context_t *ctx)
+{
+    tw_comm_t *comm;
+
+    setenv("THINWIRE_NODE_RANKS", "1", 1);
+    comm = world(ctx);
+    CHECK(tw_comm_start_progress(comm) == TW_OK);
+    return comm;
+}
+
+static tw_status_t sum_by_thread(tw_comm_t *comm, const float *x, float *y, size_t n)
+{
+    tw_request_t *request = NULL;
+    tw_status_t   status  = tw_iallreduce(comm, x, y, n, TW_SUM, NULL, &request);
+
+    for (int done = 0; status == TW_OK && !done;) {
+        status = tw_wait_for(&request, 1000, &done);
+    }
+    return status;
+}
+
+static long sleeps(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_nvcsw;
+}
+
+/* It sleeps until a message comes, not for a time. */
+static void by_thread(void)
+{
+    enum { TIMES = 20, EACH = 16 }; /* of some 60 where it looks from time to time */
+    tw_context_t *ctx  = context();
+    tw_comm_t    *comm = world_by_thread(ctx);
+    float         x[100], y[100];
+    long          before = sleeps(), spent;
+
+    for (int t = 0; t < TIMES; t++) {
+        x[99] = element(rank, (size_t)t);
+        if (rank == t % size) {
+            usleep(20000);
+        }
+        CHECK(sum_by_thread(comm, x, y, 100) == TW_OK);
+        CHECK(y[99] == (float)(size * (size + 1) / 2 * (t + 1)));
+    }
+    spent = sleeps() - before;
+    if (spent > (long)TIMES * EACH) {
+        printf("# rank %d slept %ld times in %d calls\n", rank, spent, TIMES);
+        failures++;
+    }
+    CHECK(lines[0] == '\0');
+    done(comm, ctx);
+}
+
 /* ---- ranks that are lost --------------------------------------------------------------------- */
 
-static void killed(void)
+static tw_status_t sum(tw_comm_t *comm, const float *x, float *y, size_t n)
 {
-    tw_context_t *ctx      = context();
-    tw_comm_t    *comm     = world(ctx);
-    float         x[50000] = {0}, y[50000];
-    double        start;
-    tw_status_t   status = TW_OK;
+    return tw_allreduce(comm, x, y, n, TW_SUM, NULL);
+}
+
+static void killed_in(tw_context_t *ctx, tw_comm_t *comm,
+                      tw_status_t (*call)(tw_comm_t *, const float *, float *, size_t))
+{
+    float       x[50000] = {0}, y[50000];
+    double      start;
+    tw_status_t status = TW_OK;
 
     start = now();
     for (int i = 0; status == TW_OK; i++) { /* the others may see it in any of them */
-        status = tw_allreduce(comm, x, y, 50000, TW_SUM, NULL);
+        status = call(comm, x, y, 50000);
         if (rank == 2 && i == 1) {
             kill(getpid(), SIGKILL);
         }
@@ -245,6 +307,20 @@ static void killed(void)
     CHECK(tw_bcast(comm, x, 1, 0, NULL) == TW_ERR_DEAD);
     CHECK(line_count == 1 && strstr(lines, "rank 2 was lost") != NULL);
     done(comm, ctx);
+}
+
+static void killed(void)
+{
+    tw_context_t *ctx = context();
+
+    killed_in(ctx, world(ctx), sum);
+}
+
+static void killed_by_thread(void)
+{
+    tw_context_t *ctx = context();
+
+    killed_in(ctx, world_by_thread(ctx), sum_by_thread);
 }
 
 static void killed_by_messages(void)
@@ -589,8 +665,10 @@ static const trial_t trials[] = {{"collectives", collectives, {1, 2, 3, 4, 7}, 0
                                  {"collectives by messages", by_messages, {2, 3, 4, 7}, 0},
                                  {"collectives over IPv6", by_six, {3}, 0},
                                  {"collectives over an interface", by_interface, {2}, 0},
+                                 {"a thread that sleeps", by_thread, {2, 3, 4}, 0},
                                  {"a killed rank", killed, {3, 4, 7}, 2},
                                  {"a killed rank, by messages", killed_by_messages, {3, 4, 7}, 2},
+                                 {"a killed rank, a thread", killed_by_thread, {3, 4}, 2},
                                  {"a late rank", late, {3}, 0},
                                  {"messages that nobody awaits", untimely, {1, 3}, 0},
                                  {"connections that cross", crossing, {4}, 0},

@@ -14,6 +14,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/context.h"
+#include "runtime/base/descriptor.h"
 #include "runtime/base/threads.h"
 #include "runtime/transport/auto/auto.h"
 #include "runtime/transport/api/open.h"
@@ -37,7 +38,7 @@ static int tw_comm_neighbours(tw_comm_t *comm, MPI_Comm machine)
     }
     while (result == MPI_SUCCESS && !done) {
         result = mpi->Testall(1, &request, &done, MPI_STATUSES_IGNORE);
-        comm->system->yield();
+        comm->system->yield(TW_DESCRIPTOR_NONE);
     }
     return result;
 }

@@ -51,6 +51,10 @@ typedef struct tw_engine_ops {
     /* Number of messages to and from other ranks that operations wait for. */
     int (*pending)(const tw_comm_t *comm);
 
+    /* What to sleep on until an operation moves, after progress() that moved none
+     * (base/descriptor.h). NONE, too, while one waits for something else than messages. */
+    int (*descriptor)(tw_comm_t *comm);
+
     /* Does an operation wait for this rank's own device? */
     bool (*computes)(const tw_comm_t *comm);
 } tw_engine_ops_t;

@@ -53,6 +53,10 @@ typedef struct tw_endpoint_ops {
      * to call progress(). */
     bool (*idle)(tw_comm_t *comm);
 
+    /* What to sleep on until progress() may have something to do (base/descriptor.h); a descriptor
+     * is the endpoint's. AGAIN: something has moved since the last call of this function. */
+    int (*descriptor)(tw_comm_t *comm);
+
     /* Does it accept device memory? 1, 0; -1: unknown. Local. */
     int (*aware)(tw_comm_t *comm);
 

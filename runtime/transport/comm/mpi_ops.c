@@ -10,8 +10,9 @@ const tw_mpi_ops_t tw_mpi_default = {.Comm_dup = MPI_Comm_dup,
                                      .Testall  = MPI_Testall,
                                      .Testsome = MPI_Testsome,
 #ifdef TW_SOCKETS_MPI_H
-                                     .Comm_progress = tw_mpi_comm_progress,
-                                     .Comm_abandon  = tw_mpi_comm_abandon,
+                                     .Comm_progress   = tw_mpi_comm_progress,
+                                     .Comm_descriptor = tw_mpi_comm_descriptor,
+                                     .Comm_abandon    = tw_mpi_comm_abandon,
 #endif
 #define X(name) .name = MPI_##name,
                                      TW_MPI_OPS(X)

@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/comm/progress_thread.c - see progress_thread.h.
  *
- * The thread sleeps on a condition variable while no operation is outstanding or a call holds the
- * lock. Else it polls without pause while operations advance. When none does, it sleeps between
- * polls, longer each time: ranks and their computation share cores, and the scheduler returns the
- * core at once to a thread that wakes, but not to one that spins.
+ * The thread sleeps while no operation is outstanding or a call holds the lock. Else it polls
+ * without pause while operations advance. When none does, it sleeps until the endpoint's descriptor
+ * wakes it; where there is none, between polls, longer each time: ranks and their computation share
+ * cores, and the scheduler returns the core at once to a thread that wakes, but not to one that
+ * spins.
+ *
+ * Whoever wakes it writes to an event descriptor, with the lock held, on which all its sleep is; so
+ * nothing is missed between the decision to sleep and the sleep.
  */
 #include "config.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/transport/comm/progress_thread.h"
 #include "runtime/transport/comm/endpoint.h"
 
@@ -31,6 +38,9 @@
 #define TW_NAP_LONG  500000U
 #define TW_NAP_PART  32
 #define TW_NAP_MOST  20000000U
+/* On the endpoint's descriptor: until then tw_comm_abort() is not seen. */
+#define TW_NAP_SLEEP 100000000U
+#define TW_NAP_EVER  UINT64_MAX
 /* While only the endpoint is looked after: after the last call, and the longest. */
 #define TW_NAP_QUIET 1000000U
 #define TW_NAP_IDLE  10000000U
@@ -38,17 +48,18 @@
 #define TW_TURN 100000 /* nanoseconds of the core at a time that the thread asks for */
 
 typedef enum tw_progress_thread_state {
-    TW_PROGRESS_THREAD_AWAKE,   /* or about to be                                                 */
-    TW_PROGRESS_THREAD_NAPPING, /* over an endpoint that is not idle; a new operation wakes it    */
-    TW_PROGRESS_THREAD_AWAY,    /* until the call that is inside ends                             */
-    TW_PROGRESS_THREAD_ASLEEP   /* nothing to do                                                  */
+    TW_PROGRESS_THREAD_AWAKE,    /* or about to be                                                */
+    TW_PROGRESS_THREAD_WATCHING, /* until the endpoint's descriptor or a call wakes it            */
+    TW_PROGRESS_THREAD_NAPPING,  /* over an endpoint that is not idle; a new operation wakes it   */
+    TW_PROGRESS_THREAD_AWAY,     /* until the call that is inside ends                            */
+    TW_PROGRESS_THREAD_ASLEEP    /* nothing to do                                                 */
 } tw_progress_thread_state_t;
 
 struct tw_progress_thread {
     tw_comm_t      *comm;
     pthread_t       posix;
-    pthread_mutex_t lock; /* recursive */
-    pthread_cond_t  wake;
+    pthread_mutex_t lock;    /* recursive */
+    int             wake;    /* an event descriptor */
     pthread_cond_t  ended;   /* an operation has, or the communicator is dead */
     int             waiters; /* for that                                      */
     unsigned        told;    /* comm->ended when they were told last          */
@@ -76,25 +87,45 @@ static struct timespec tw_progress_thread_after(uint64_t ns)
     return at;
 }
 
-/* The lock is held, and given back while the thread naps or sleeps. */
+/* The lock is held, and given back while the thread sleeps: until it is woken, the descriptor is
+ * readable, or ns are over. */
+static void tw_progress_thread_rest(tw_progress_thread_t *thread, tw_progress_thread_state_t state,
+                                    int descriptor, uint64_t ns)
+{
+    const struct timespec most     = {.tv_sec  = (time_t)(ns / 1000000000U),
+                                      .tv_nsec = (long)(ns % 1000000000U)};
+    struct pollfd         looked[] = {{.fd = thread->wake, .events = POLLIN},
+                                      {.fd = descriptor, .events = POLLIN}};
+    eventfd_t             times;
+
+    thread->state = state;
+    pthread_mutex_unlock(&thread->lock);
+    ppoll(looked, 2, ns != TW_NAP_EVER ? &most : NULL, NULL);
+    pthread_mutex_lock(&thread->lock);
+    if (looked[0].revents != 0) {
+        eventfd_read(thread->wake, &times);
+    }
+    thread->state = TW_PROGRESS_THREAD_AWAKE;
+}
+
 static void tw_progress_thread_nap(tw_progress_thread_t *thread, tw_progress_thread_state_t state,
                                    uint64_t least, uint64_t wanted, uint64_t most)
 {
-    const uint64_t        ns    = wanted < least ? least : wanted < most ? wanted : most;
-    const struct timespec until = tw_progress_thread_after(ns);
+    const uint64_t ns = wanted < least ? least : wanted < most ? wanted : most;
 
-    thread->state = state;
-    pthread_cond_timedwait(&thread->wake, &thread->lock, &until);
-    thread->state = TW_PROGRESS_THREAD_AWAKE;
+    tw_progress_thread_rest(thread, state, TW_DESCRIPTOR_NONE, ns);
     thread->napped += ns;
 }
 
 static void tw_progress_thread_sleep(tw_progress_thread_t *thread, tw_progress_thread_state_t state)
 {
-    thread->state = state;
-    pthread_cond_wait(&thread->wake, &thread->lock);
-    thread->state  = TW_PROGRESS_THREAD_AWAKE;
+    tw_progress_thread_rest(thread, state, TW_DESCRIPTOR_NONE, TW_NAP_EVER);
     thread->napped = 0;
+}
+
+static void tw_progress_thread_rouse(tw_progress_thread_t *thread)
+{
+    eventfd_write(thread->wake, 1);
 }
 
 /* Wake those that wait for the end of an operation. */
@@ -120,6 +151,7 @@ static void tw_progress_thread_advance(tw_progress_thread_t *thread)
 {
     tw_comm_t *comm  = thread->comm;
     bool       moved = false;
+    int        descriptor;
 
     for (int pass = 0; pass < TW_PASSES && !moved; pass++) {
         if (__atomic_load_n(&thread->callers, __ATOMIC_RELAXED) > 0) {
@@ -133,8 +165,14 @@ static void tw_progress_thread_advance(tw_progress_thread_t *thread)
         comm->by_progress_thread = false;
         tw_progress_thread_tell(thread);
     }
-    if (moved) {
+    descriptor = moved ? TW_DESCRIPTOR_AGAIN : comm->engine->descriptor(comm);
+    if (descriptor != TW_DESCRIPTOR_NONE) {
         thread->napped = 0;
+    }
+    if (descriptor >= 0) {
+        tw_progress_thread_rest(thread, TW_PROGRESS_THREAD_WATCHING, descriptor, TW_NAP_SLEEP);
+    }
+    if (descriptor != TW_DESCRIPTOR_NONE) {
         return;
     }
     tw_progress_thread_nap(thread, TW_PROGRESS_THREAD_AWAKE, TW_NAP_FIRST,
@@ -210,16 +248,28 @@ void tw_progress_thread_enter(tw_progress_thread_t *thread)
     thread->calls++;
 }
 
+/* Does it sleep although there is something to do? */
+static bool tw_progress_thread_sleeps_late(const tw_progress_thread_t *thread)
+{
+    tw_comm_t *comm = thread->comm;
+
+    if (thread->state == TW_PROGRESS_THREAD_AWAY || !thread->whole || comm->running == NULL) {
+        return thread->state == TW_PROGRESS_THREAD_AWAY;
+    }
+    if (thread->state == TW_PROGRESS_THREAD_WATCHING) { /* has the call taken the event? */
+        return thread->fresh || comm->engine->descriptor(comm) < 0;
+    }
+    return thread->fresh || thread->state != TW_PROGRESS_THREAD_AWAKE;
+}
+
 /* One is inside no more: does the thread take over? */
 static void tw_progress_thread_hand_over(tw_progress_thread_t *thread)
 {
-    const int  left = __atomic_sub_fetch(&thread->callers, 1, __ATOMIC_RELAXED);
-    const bool work = thread->whole && thread->comm->running != NULL;
+    const int left = __atomic_sub_fetch(&thread->callers, 1, __ATOMIC_RELAXED);
 
     tw_progress_thread_tell(thread);
-    if (left == 0 && (thread->state == TW_PROGRESS_THREAD_AWAY ||
-                      (work && (thread->fresh || thread->state != TW_PROGRESS_THREAD_AWAKE)))) {
-        pthread_cond_signal(&thread->wake);
+    if (left == 0 && tw_progress_thread_sleeps_late(thread)) {
+        tw_progress_thread_rouse(thread);
     }
 }
 
@@ -253,7 +303,7 @@ void tw_progress_thread_started(tw_progress_thread_t *thread)
 void tw_progress_thread_notice(tw_progress_thread_t *thread)
 {
     if (thread->state == TW_PROGRESS_THREAD_ASLEEP) {
-        pthread_cond_signal(&thread->wake);
+        tw_progress_thread_rouse(thread);
     }
 }
 
@@ -268,6 +318,16 @@ static bool tw_progress_thread_create(tw_progress_thread_t *thread)
     well = pthread_create(&thread->posix, NULL, tw_progress_thread_main, thread) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return well;
+}
+
+static void tw_progress_thread_free(tw_progress_thread_t *thread)
+{
+    if (thread->wake >= 0) {
+        close(thread->wake);
+    }
+    pthread_cond_destroy(&thread->ended);
+    pthread_mutex_destroy(&thread->lock);
+    free(thread);
 }
 
 bool tw_progress_thread_start(tw_comm_t *comm, bool whole)
@@ -288,24 +348,21 @@ bool tw_progress_thread_start(tw_comm_t *comm, bool whole)
     }
     thread->comm  = comm;
     thread->whole = whole;
+    thread->wake  = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutexattr_init(&recursive);
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&thread->lock, &recursive);
     pthread_mutexattr_destroy(&recursive);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&thread->wake, &monotonic);
     pthread_cond_init(&thread->ended, &monotonic);
     pthread_condattr_destroy(&monotonic);
     /* Operations may be outstanding: it sees itself from the first on. */
     pthread_mutex_lock(&thread->lock);
-    comm->progress_thread = tw_progress_thread_create(thread) ? thread : NULL;
+    comm->progress_thread = thread->wake >= 0 && tw_progress_thread_create(thread) ? thread : NULL;
     pthread_mutex_unlock(&thread->lock);
     if (comm->progress_thread == NULL) {
-        pthread_cond_destroy(&thread->wake);
-        pthread_cond_destroy(&thread->ended);
-        pthread_mutex_destroy(&thread->lock);
-        free(thread);
+        tw_progress_thread_free(thread);
         return false;
     }
     return true;
@@ -320,12 +377,9 @@ void tw_progress_thread_stop(tw_comm_t *comm)
     }
     pthread_mutex_lock(&thread->lock);
     thread->stop = true;
-    pthread_cond_signal(&thread->wake);
+    tw_progress_thread_rouse(thread);
     pthread_mutex_unlock(&thread->lock);
     pthread_join(thread->posix, NULL);
     comm->progress_thread = NULL;
-    pthread_cond_destroy(&thread->wake);
-    pthread_cond_destroy(&thread->ended);
-    pthread_mutex_destroy(&thread->lock);
-    free(thread);
+    tw_progress_thread_free(thread);
 }

@@ -21,7 +21,7 @@ tw_status_t tw_sync_wait(tw_comm_t *comm, int count, MPI_Request *requests, cons
             bool moved = false;
 
             comm->engine->progress(comm, &moved);
-            comm->system->yield();
+            comm->system->yield(comm->engine->descriptor(comm));
             status = comm->status;
             if (status != TW_OK || moved || !tw_comm_timed_out(comm)) {
                 continue;

@@ -11,8 +11,9 @@
 #include "runtime/codec/combine.h"
 #include "runtime/transport/comm/system.h"
 
-static void tw_system_yield(void)
+static void tw_system_yield(int descriptor)
 {
+    (void)descriptor;
     sched_yield();
 }
 

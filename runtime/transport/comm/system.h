@@ -11,8 +11,8 @@
 #include "runtime/base/reduction.h"
 
 typedef struct tw_system_ops {
-    /* Yield the core. */
-    void (*yield)(void);
+    /* Yield the core; what to sleep on: base/descriptor.h. */
+    void (*yield)(int descriptor);
 
     /* Called when a message or a round is complete, or a wait begins; may be NULL. */
     void (*moved)(void);

@@ -275,7 +275,7 @@ void tw_engine_wait_some(tw_comm_t *comm)
             return;
         }
     }
-    comm->system->yield();
+    comm->system->yield(tw_engine_descriptor(comm));
     tw_engine_check_timeout(comm);
 }
 
@@ -284,4 +284,5 @@ const tw_engine_ops_t tw_engine = {.progress     = tw_engine_progress,
                                    .owes_mpi     = tw_engine_owes_mpi,
                                    .values_bytes = tw_request_values_bytes,
                                    .pending      = tw_engine_pending,
+                                   .descriptor   = tw_engine_descriptor,
                                    .computes     = tw_engine_computes};

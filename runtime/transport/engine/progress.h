@@ -14,9 +14,10 @@ extern const tw_engine_ops_t tw_engine;
 void tw_engine_progress(tw_comm_t *comm, bool *moved_p);
 void tw_engine_wait_some(tw_comm_t *comm);
 
-/* tw_engine_ops_t.pending and .computes: stalled.c. */
+/* tw_engine_ops_t.pending, .computes and .descriptor: stalled.c. */
 int  tw_engine_pending(const tw_comm_t *comm);
 bool tw_engine_computes(const tw_comm_t *comm);
+int  tw_engine_descriptor(tw_comm_t *comm);
 
 /* Kill the communicator after THINWIRE_TIMEOUT without progress; log the ranks it waits for. */
 void tw_engine_check_timeout(tw_comm_t *comm);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/transport/engine/progress.h"
 
 #define TW_NAMED 4 /* ranks in the line */
@@ -68,6 +69,27 @@ bool tw_engine_computes(const tw_comm_t *comm)
         }
     }
     return false;
+}
+
+/* Does it wait for data in its memory, which wakes nobody? */
+static bool tw_op_listens(const tw_request_t *op)
+{
+    bool listens = false;
+
+    for (int l = 0; l < op->lanes; l++) {
+        listens |= op->lane[l].busy && op->lane[l].awaited >= 0;
+    }
+    return listens;
+}
+
+int tw_engine_descriptor(tw_comm_t *comm)
+{
+    for (const tw_request_t *op = comm->running; op != NULL; op = op->next) {
+        if (tw_op_computes(op) || tw_op_listens(op)) {
+            return TW_DESCRIPTOR_NONE;
+        }
+    }
+    return comm->status == TW_OK ? comm->endpoint->descriptor(comm) : TW_DESCRIPTOR_NONE;
 }
 
 /* "rank 2 (8 messages), 0 (1), 3 (1) and 4 more": whom the operation waits for. */

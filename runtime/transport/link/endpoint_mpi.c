@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/transport/engine/request.h"
 #include "runtime/transport/link/link.h"
 
@@ -149,6 +150,12 @@ static bool tw_mpi_idle(tw_comm_t *comm)
     return true;
 }
 
+static int tw_mpi_descriptor(tw_comm_t *comm)
+{
+    return comm->mpi->Comm_descriptor != NULL ? comm->mpi->Comm_descriptor(comm->comm)
+                                              : TW_DESCRIPTOR_NONE;
+}
+
 static tw_status_t tw_mpi_close(tw_comm_t *comm)
 {
     (void)comm;
@@ -184,6 +191,7 @@ const tw_endpoint_ops_t tw_endpoint_mpi = {
     .pending       = tw_mpi_pending,
     .progress      = tw_mpi_progress,
     .idle          = tw_mpi_idle,
+    .descriptor    = tw_mpi_descriptor,
     .aware         = tw_mpi_aware,
     .close         = tw_mpi_close,
     .abandon       = tw_mpi_abandon,

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "runtime/base/descriptor.h"
 #include "runtime/base/fpmode.h"
 #include "runtime/codec/combine.h"
 #include "runtime/transport/comm/progress_thread.h"
@@ -38,7 +39,7 @@ static tw_status_t tw_patience_long(tw_patience_t *p, int local)
 
     p->looks = TW_SPINS_EAGER;
     comm->engine->progress(comm, &moved);
-    comm->system->yield();
+    comm->system->yield(TW_DESCRIPTOR_NONE);
     if (p->awaited != local + 1) { /* a wait begins, or the rank before has come */
         p->awaited = local + 1;
         tw_comm_moved(comm);

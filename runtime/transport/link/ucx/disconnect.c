@@ -14,6 +14,7 @@
 #include <sanitizer/lsan_interface.h>
 #endif
 
+#include "runtime/base/descriptor.h"
 #include "runtime/transport/engine/progress.h"
 #include "runtime/transport/link/ucx/ucx.h"
 
@@ -91,7 +92,7 @@ static bool tw_ucx_part(tw_comm_t *comm)
             (!complete && ucx->lost >= 0) || tw_comm_timed_out(comm)) {
             return false;
         }
-        comm->system->yield();
+        comm->system->yield(TW_DESCRIPTOR_NONE);
     }
     return true;
 }

@@ -14,6 +14,7 @@
 
 #include <assert.h>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/transport/comm/progress_thread.h"
 #include "runtime/transport/device/device.h"
 #include "runtime/transport/link/ucx/ucx.h"
@@ -163,6 +164,13 @@ static int tw_ucx_aware(tw_comm_t *comm)
     return (attributes.memory_types & UCS_BIT(UCS_MEMORY_TYPE_CUDA)) != 0;
 }
 
+/* It would have to be armed before each sleep, and progressed meanwhile for what UCP holds back. */
+static int tw_ucx_descriptor(tw_comm_t *comm)
+{
+    (void)comm;
+    return TW_DESCRIPTOR_NONE;
+}
+
 const tw_endpoint_ops_t tw_endpoint_ucx = {
     .name          = "ucx",
     .request_bytes = sizeof(ucs_status_ptr_t),
@@ -173,6 +181,7 @@ const tw_endpoint_ops_t tw_endpoint_ucx = {
     .pending       = tw_ucx_pending,
     .progress      = tw_ucx_progress,
     .idle          = tw_ucx_idle,
+    .descriptor    = tw_ucx_descriptor,
     .aware         = tw_ucx_aware,
     .close         = tw_ucx_close,
     .abandon       = tw_ucx_abandon,
