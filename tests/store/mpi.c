@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/descriptor.h"
 #include "runtime/sockets/world.h"
 #include "tests/store/folder.h"
 
@@ -89,7 +90,7 @@ static int rooted(bool sends, void *own, int count, void *all, const int *counts
     }
     while (error == MPI_SUCCESS && !done) {
         error = MPI_Testall(started, requests, &done, MPI_STATUSES_IGNORE);
-        tw_nap();
+        tw_nap(TW_DESCRIPTOR_NONE);
     }
     return error;
 }
