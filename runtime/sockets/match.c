@@ -161,9 +161,6 @@ void tw_match_complete(tw_tcp_message_t *message)
 
     message->done = true;
     message->world->moved++;
-    if (message->asked || taker != NULL) {
-        message->world->matched = message->world->polls;
-    }
     if (taker != NULL) { /* it had come before its receive, but not all of it */
         if (message->owned && taker->error == MPI_SUCCESS) {
             memcpy(taker->data, message->data, message->frame.size);

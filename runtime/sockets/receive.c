@@ -230,7 +230,7 @@ static bool tw_stream_fill(tw_world_t *world, tw_stream_t *s, size_t *at, bool a
     const size_t      part = left < want ? left : want;
 
     if (!all && s->held == 0 && m->data == NULL && m->frame.size > TW_STAGE &&
-        world->matched == world->polls) {
+        s->matched == world->polls) {
         s->held     = world->polls;
         world->held = true;
         return false;
@@ -248,6 +248,7 @@ static bool tw_stream_fill(tw_world_t *world, tw_stream_t *s, size_t *at, bool a
     if (m->moved < m->frame.size) {
         return false;
     }
+    s->matched = m->asked || m->taker != NULL ? world->polls : s->matched;
     tw_match_complete(m);
     s->incoming = NULL;
     return true;
@@ -304,20 +305,25 @@ static size_t tw_stream_fetch(tw_world_t *world, tw_stream_t *s, size_t *room_p)
     return 0;
 }
 
-/* All that there is; without `all`, until a read leaves room, behind which there may be an end. */
+/* All that there is. Without `all`, until a read leaves room, behind which there may be an end; or
+ * until a message has completed its receive: what the caller does with it, and sends on, is not to
+ * wait for those behind it. */
 static void tw_stream_read(tw_world_t *world, tw_stream_t *s, bool all)
 {
     size_t got = 1, room = 1;
 
+    s->more = false;
     if (s->held != 0 && (all || world->polls - s->held >= TW_HELD_POLLS)) {
         tw_stream_parse(world, s, all);
     }
     while (got > 0 && (all || got == room) && s->fd >= 0 && s->connected && s->held == 0 &&
-           world->error == MPI_SUCCESS) {
+           world->error == MPI_SUCCESS && !s->more) {
         got = tw_stream_fetch(world, s, &room);
         if (got > 0) {
             tw_stream_parse(world, s, all);
         }
+        s->more     = !all && got == room && s->matched == world->polls;
+        world->held = world->held || s->more;
     }
 }
 
@@ -329,7 +335,7 @@ static void tw_streams_resume(tw_world_t *world)
         for (int i = 0; i < 2; i++) {
             tw_stream_t *s = world->peers[r].stream[i];
 
-            if (s != NULL && s->held != 0) {
+            if (s != NULL && (s->held != 0 || s->more)) {
                 tw_stream_read(world, s, false);
                 world->held = world->held || s->held != 0;
             }

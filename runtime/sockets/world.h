@@ -105,7 +105,9 @@ typedef struct tw_stream {
     int               rank; /* -1: a stranger, who has not said HELLO */
     bool              connected, ending;
     uint64_t          since_ns; /* a stranger's arrival */
+    uint64_t          matched;  /* the last poll in which a message completed its receive */
     uint64_t          held;     /* the poll since which a message waits for its receive; or 0 */
+    bool              more;     /* it was not read to its end */
     tw_tcp_list_t     queue;    /* to be sent */
     tw_tcp_message_t *incoming; /* whose data is coming; NULL: a frame comes next */
     size_t            staged;   /* bytes at stage */
@@ -134,8 +136,7 @@ struct tw_world {
     uint64_t        moved;    /* counts what came and went */
     uint64_t        seen;     /* moved, when it was asked last whether it is at rest */
     uint64_t        polls;    /* counts them */
-    uint64_t        matched;  /* the last poll in which a message completed its receive */
-    bool            held;     /* a stream may be */
+    bool            held;     /* a stream may be, or have more */
     int             error;    /* what ended it: all calls return that */
     tw_peer_t      *peers;
     tw_tcp_list_t   wild; /* posted receives from any rank */
