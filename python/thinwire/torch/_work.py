@@ -39,18 +39,23 @@ class Work(_TorchWork):  # type: ignore[misc]
         super().__init__()
         self.what, self._tensors = what, list(tensors)
         self._done, self._error = threading.Event(), None  # type: Any, Optional[RuntimeError]
+        self._over = False  # the future, if there is one, is complete, or is being completed
         self._future: Any = None  # nobody has asked for it
         self._once = threading.Lock()
 
-    def end(self, error: Optional[RuntimeError] = None) -> None:
-        """The first time; later nothing changes."""
+    def conclude(self, error: Optional[RuntimeError]) -> None:
+        """Complete the future, if somebody has asked for it: what is chained to it runs here. Later nothing changes."""
         with self._once:  # of those that wait, and of the thread that completes the future
-            if self._done.is_set():
+            if self._over:
                 return
-            self._error, asked = error, self._future is not None
-            self._done.set()
+            self._error, self._over, asked = error, True, self._future is not None
         if asked:
             self._complete_future()
+
+    def end(self, error: Optional[RuntimeError] = None) -> None:
+        """The first time; later nothing changes."""
+        self.conclude(error)
+        self._done.set()
 
     def _complete_future(self) -> None:
         if self._error is None:
@@ -80,10 +85,10 @@ class Work(_TorchWork):  # type: ignore[misc]
 
     def get_future(self) -> Any:
         with self._once:
-            asked, done = self._future is not None, self._done.is_set()
+            asked, over = self._future is not None, self._over
             if not asked:
                 self._future = torch.futures.Future()
-        if done and not asked:
+        if over and not asked:
             self._complete_future()
         return self._future
 
@@ -196,9 +201,14 @@ class Worker:
         self._thread.start()
 
     def submit(self, what: str, function: Callable[[], None], tensors: Sequence[Any], limit: float, here: bool) -> Work:
-        """here: the caller waits for it at once, and may as well run it."""
+        """here: the caller waits for it at once, and may as well run it. What is chained to the future of a work that has
+        just run in the thread comes at once, before all that waits: so on every rank, and it may wait for it."""
         work = Work(what, tensors)
         self.look()
+        if threading.current_thread() is self._thread:
+            self._perform(work, function, limit)
+            work.end()
+            return work
         with self._gate:
             if self._closed:
                 raise _destroyed()
@@ -248,6 +258,15 @@ class Worker:
 
     def _run(self, work: Work, function: Callable[[], None], limit: float) -> None:
         """In its turn, which ends with it."""
+        try:
+            self._perform(work, function, limit)
+        finally:
+            with self._gate:
+                self._left -= 1
+            self._turn.release()
+            work.end()
+
+    def _perform(self, work: Work, function: Callable[[], None], limit: float) -> None:
         self._what, self._end = work.what, time.monotonic() + limit + _LATER
         error = None
         try:
@@ -261,7 +280,4 @@ class Worker:
             if not isinstance(caught, Exception):  # for the program
                 raise
         finally:
-            with self._gate:
-                self._left -= 1
-            self._turn.release()
-            work.end(error)
+            work.conclude(error)
