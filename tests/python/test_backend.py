@@ -23,7 +23,7 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 
 import thinwire
 import thinwire.torch
-from thinwire.torch import _policy, _work
+from thinwire.torch import _bytes, _policy, _work
 
 by_mpi = "TORCHELASTIC_RUN_ID" not in os.environ
 (thinwire.torch if by_mpi else dist).init_process_group("thinwire", timeout=datetime.timedelta(seconds=60))
@@ -174,6 +174,33 @@ class Backend(unittest.TestCase):
             out = (strided(x), x, torch.empty(size * count))[rank % 3]
             dist.all_to_all_single(out, x)
             self.assertTrue(torch.equal(out, want), count)
+
+    def test_lists(self):
+        """Of tensors that lie one behind the other, on some ranks, over what is sent, too: in their memory."""
+        for count in (3, 20003):
+            every, begin = [numbers(count, torch.float32, r) for r in range(size)], count * rank if rank % 3 else 0
+            out = torch.zeros(size * count)
+            parts = list(out.split(count))
+            self.assertEqual(_bytes.row(parts).data_ptr(), out.data_ptr())
+            self.assertIsNone(_bytes.row([*parts, torch.zeros(3)]))
+            self.assertIsNone(_bytes.row([parts[0], parts[0].clone()]))
+            self.assertIsNone(_bytes.row([strided(parts[0])]))
+            dist.all_gather(parts, out[begin : begin + count].copy_(every[rank]))
+            self.assertTrue(torch.equal(out, torch.cat(every)), count)
+            x = numbers(size * count, torch.float32)
+            want = torch.cat([numbers(size * count, torch.float32, r).split(count)[rank] for r in range(size)])
+            total = oracle(size * count, torch.float32, ReduceOp.SUM).split(count)[rank]
+            dist.reduce_scatter(x[begin : begin + count], list(x.split(count)))
+            self.near(x[begin : begin + count], total, count)
+            x = numbers(size * count, torch.float32)
+            out = x if rank % 2 else torch.empty(size * count)
+            dist.all_to_all(list(out.split(count)), list(x.split(count)))
+            self.assertTrue(torch.equal(out, want), count)
+            out = torch.empty(size * count)
+            dist.gather(every[rank], list(out.split(count)) if rank == 0 else None)
+            self.assertTrue(rank != 0 or torch.equal(out, torch.cat(every)), count)
+            dist.scatter(x[:count], list(out.split(count)) if rank == 0 else None)
+            self.assertTrue(torch.equal(x[:count], every[rank]), count)
 
     def test_order(self):
         """Calls that wait run behind those that do not, from any thread."""

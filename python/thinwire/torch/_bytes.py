@@ -52,6 +52,34 @@ def room(tensor: Any, vector: Any, first: Any = None) -> Any:
     return compact(tensor) if as_is and (apart or within) else vector.new_empty(tensor.numel())
 
 
+def row(tensors: Sequence[Any]) -> Any:
+    """A vector of the elements of several tensors, in their memory, where they lie there one behind the other; else
+    None. As the chunks of one tensor do."""
+    filled = [tensor for tensor in tensors if tensor.numel() > 0]
+    if not filled:
+        return None
+    first, end = filled[0], filled[0].data_ptr()
+    whole = first.untyped_storage().data_ptr()
+    for tensor in filled:
+        as_is = tensor.is_contiguous() and not tensor.is_conj() and not tensor.is_neg() and tensor.dtype == first.dtype
+        if not as_is or tensor.data_ptr() != end or tensor.untyped_storage().data_ptr() != whole:
+            return None
+        end += tensor.nbytes
+    return first.detach().as_strided((sum(tensor.numel() for tensor in filled),), (1,))
+
+
+def joined(tensors: Sequence[Any]) -> Any:
+    """Their elements as one vector, in their memory where that serves."""
+    found = row(tensors)
+    return torch.cat([compact(tensor) for tensor in tensors]) if found is None else found
+
+
+def room_of(tensors: Sequence[Any], vector: Any, first: Any = None) -> Any:
+    """As room(), for what several get one behind the other; None: a new vector."""
+    found = row(tensors)
+    return None if found is None else room(found, vector, first)
+
+
 # ---- reductions of what was moved -----------------------------------------------------------------
 
 
@@ -113,8 +141,9 @@ class Mover:
         out = vector.new_empty(self.comm.size * vector.numel()) if out is None else out
         return self._wait(self.comm.iallgather(vector, codec, out=out.view(self.comm.size, vector.numel())))
 
-    def allgatherv(self, vector: Any, counts: Sequence[int]) -> Any:
-        return self._wait(self.comm.iallgatherv(vector, counts, out=vector.new_empty(sum(counts))))
+    def allgatherv(self, vector: Any, counts: Sequence[int], out: Any = None) -> Any:
+        out = vector.new_empty(sum(counts)) if out is None else out
+        return self._wait(self.comm.iallgatherv(vector, counts, out=out))
 
     def alltoallv(self, vector: Any, sent: Sequence[int], received: Sequence[int], codec: Any = None, out: Any = None) -> Any:
         out = vector.new_empty(sum(received)) if out is None else out

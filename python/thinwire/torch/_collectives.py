@@ -5,21 +5,16 @@ with which torch.distributed calls them.
 A group runs its collectives one after another, in the order of the calls (_work.Worker). What travels how depends only
 on what is equal on all ranks: dtypes, numbers of elements, options; never on strides or addresses.
 """
-import datetime
-import functools
 import sys
-import time
 from typing import Any, Callable, List, Optional, Sequence
 
 import torch
 
-from thinwire.messages import ANY_RANK, TAGS
+from thinwire.messages import ANY_RANK
 from thinwire.torch import _bytes, _policy
-from thinwire.torch._bytes import NATIVE, Mover, compact, room, store
+from thinwire.torch._barrier import TAG, Monitored
+from thinwire.torch._bytes import NATIVE, Mover, compact, joined, room, room_of, store
 from thinwire.torch._work import All, Message, Worker, seconds
-
-_BARRIER_TAG = TAGS - 1  # of monitored_barrier()
-_SHORT = 0.05  # seconds
 
 
 def _real(vector: Any) -> Any:
@@ -27,7 +22,7 @@ def _real(vector: Any) -> Any:
     return torch.view_as_real(vector).view(-1) if vector.is_complex() else vector
 
 
-class Methods:
+class Methods(Monitored):
     """For both kinds of class that torch.distributed takes."""
 
     def _begin(self, rank: int, size: int, comm: Any, options: _policy.Options, limit: float) -> None:
@@ -162,7 +157,7 @@ class Methods:
 
         def function() -> None:
             for out, tensors, sizes, codec in zip(outs, lists, counts, codecs):
-                self._reduce_scatter(out, torch.cat([compact(tensor) for tensor in tensors]), sizes, op, codec)
+                self._reduce_scatter(out, joined(tensors), sizes, op, codec)
 
         return self._run("reduce_scatter", function, outs, opts)
 
@@ -213,11 +208,12 @@ class Methods:
 
         def function() -> None:
             for outs, tensor, codec in zip(lists, tensors, codecs):
-                counts = [out.numel() for out in outs]
+                counts, vector = [out.numel() for out in outs], compact(tensor)
+                into = room_of(outs, vector, sum(counts[: self._rank]))
                 if len(set(counts)) == 1:
-                    parts = list(self._mover.allgather(compact(tensor), codec))
+                    parts = list(self._mover.allgather(vector, codec, into))
                 else:
-                    parts = list(self._mover.allgatherv(compact(tensor), counts).split(counts))
+                    parts = list(self._mover.allgatherv(vector, counts, into).split(counts))
                 for out, part in zip(outs, parts):
                     store(out, part)
 
@@ -230,7 +226,8 @@ class Methods:
             vector = compact(tensors[0])
             sent = [vector.numel() if r == root else 0 for r in range(self._size)]
             received = [out.numel() for out in outs] or [0] * self._size
-            for out, part in zip(outs, self._mover.alltoallv(vector, sent, received).split(received)):
+            into = room_of(outs, vector)
+            for out, part in zip(outs, self._mover.alltoallv(vector, sent, received, out=into).split(received)):
                 store(out, part)
 
         return self._run("gather", function, outs, opts)
@@ -246,7 +243,7 @@ class Methods:
         root, tensors = opts.rootRank, list(lists[0]) if self._rank == opts.rootRank else []
 
         def function() -> None:
-            vector = torch.cat([compact(tensor) for tensor in tensors]) if tensors else outs[0].new_empty(0)
+            vector = joined(tensors) if tensors else outs[0].new_empty(0)
             sent = [tensor.numel() for tensor in tensors] or [0] * self._size
             received = [outs[0].numel() if r == root else 0 for r in range(self._size)]
             store(outs[0], self._mover.alltoallv(vector, sent, received))
@@ -282,8 +279,9 @@ class Methods:
 
         def function() -> None:
             received = [out.numel() for out in outs]
-            vector = torch.cat([compact(tensor) for tensor in tensors])
-            parts = self._mover.alltoallv(vector, [tensor.numel() for tensor in tensors], received, codec)
+            vector = joined(tensors)
+            sent, into = [tensor.numel() for tensor in tensors], room_of(outs, vector)
+            parts = self._mover.alltoallv(vector, sent, received, codec, into)
             for out, part in zip(outs, parts.split(received)):
                 store(out, part)
 
@@ -311,57 +309,11 @@ class Methods:
     def recv_anysource(self, tensors: Any, tag: int) -> Any:
         return self.recv(tensors, ANY_RANK, tag)
 
-    # ---- barriers ----------------------------------------------------------------------------------
-
     def barrier(self, opts: Any = None) -> Any:
         def function() -> None:
             self._worker.wait(self._comm.iallgather(torch.zeros(1)))
 
         return self._run("barrier", function, [], opts)
-
-    def monitored_barrier(self, timeout: Any = None, wait_all_ranks: bool = False) -> None:
-        """Rank 0 names who is missing, one or all of them; it lets the others go on when all are there. timeout: a
-        timedelta, or options that have one. After a failure, whose messages stay posted, the group is of no more use."""
-        self._worker.look()
-        try:
-            self._monitored_barrier(timeout, wait_all_ranks)
-        except RuntimeError as error:
-            self._worker.abort(error)
-            raise
-
-    def _monitored_barrier(self, timeout: Any, wait_all_ranks: bool) -> None:
-        limit = getattr(timeout, "timeout", timeout)
-        whole = self._worker.limit if limit is None else limit.total_seconds()
-        end, token = time.monotonic() + whole, torch.zeros(1, dtype=torch.uint8)
-        wait = functools.partial(self._token, end)
-        if self._rank != 0:
-            try:
-                wait(self._comm.isend(token, 0, tag=_BARRIER_TAG))
-                wait(self._comm.irecv(token, 0, tag=_BARRIER_TAG))
-            except RuntimeError as error:
-                said = "Rank %d successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 0"
-                raise RuntimeError("%s in %d ms: %s" % (said % self._rank, round(1e3 * whole), error)) from None
-            return
-        if whole <= 0:
-            raise RuntimeError("Rank 0 timed out in monitoredBarrier after 0 ms")
-        missing = []
-        for rank in range(1, self._size):
-            try:
-                wait(self._comm.irecv(token, rank, tag=_BARRIER_TAG))
-            except RuntimeError:
-                missing.append(rank)
-                if not wait_all_ranks:
-                    break
-        if missing:
-            who = "Ranks " + ", ".join(map(str, missing)) if wait_all_ranks else "Rank %d" % missing[0]
-            raise RuntimeError("%s failed to pass monitoredBarrier in %d ms" % (who, round(1e3 * whole)))
-        for rank in range(1, self._size):
-            wait(self._comm.isend(token, rank, tag=_BARRIER_TAG))
-
-    def _token(self, end: float, message: Any) -> None:
-        left = max(end - time.monotonic(), _SHORT)  # who has come already is heard all the same
-        work = Message(self._worker, "monitoredBarrier", torch.zeros(0), message, lambda: None)
-        work.wait(datetime.timedelta(seconds=left))
 
     # ---- the rest ----------------------------------------------------------------------------------
 
@@ -412,6 +364,6 @@ def _op(options: Any, tensors: Any) -> str:
 
 
 def _tag(tag: int) -> int:
-    if not 0 <= tag < _BARRIER_TAG:
-        raise ValueError("thinwire: tag %d; accepted: 0 to %d" % (tag, _BARRIER_TAG - 1))
+    if not 0 <= tag < TAG:
+        raise ValueError("thinwire: tag %d; accepted: 0 to %d" % (tag, TAG - 1))
     return tag
