@@ -86,7 +86,7 @@ def shards(ours, *codecs):
             if isinstance(layer, nn.Linear):
                 fully_shard(layer)
         fully_shard(wrapped)
-        comm = thinwire.torch.set_fully_shard(wrapped, *codecs) if ours else None
+        comm = thinwire.torch.set_fully_shard(wrapped, *codecs).comm if ours else None
         return wrapped, types.SimpleNamespace(comm=comm, free=gc.collect) if ours else None
 
     return wrap

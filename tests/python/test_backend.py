@@ -424,12 +424,12 @@ class Backend(unittest.TestCase):
             optimizer.step()
         return torch.tensor(losses)
 
-    def sharded(self, group=None, **wishes):
+    def sharded(self, group=None, halves=False, **wishes):
         model, mesh = self.net(), DeviceMesh.from_group(group or dist.group.WORLD, "cpu")
+        types = MixedPrecisionPolicy(torch.bfloat16, torch.float32) if halves else MixedPrecisionPolicy()
         for part in (model[0], model[2], model):
-            fully_shard(part, mesh=mesh)
-        comm = None if group else thinwire.torch.set_fully_shard(model, **wishes)
-        return model, comm
+            fully_shard(part, mesh=mesh, mp_policy=types)
+        return model, None if group else thinwire.torch.set_fully_shard(model, **wishes)
 
     def equal_everywhere(self, model):
         for p in model.parameters():
@@ -441,13 +441,15 @@ class Backend(unittest.TestCase):
         """Without loss those of gloo; with codecs within 2 % of them, of the same weights on all ranks."""
         gloo = dist.new_group(backend="gloo")  # which DTensors keep
         want = self.train(self.sharded(gloo)[0])
-        lossless, comm = self.sharded()
-        calls = comm.stats().calls
+        lossless, hook = self.sharded()
+        calls = hook.comm.stats().calls
         found = {"ddp": DDP(self.net()), "by gloo": DDP(self.net(), process_group=gloo), "fsdp": lossless}
         for name, model in found.items():
             self.assertLess((self.train(model) - want).abs().max(), 1e-6, name)
-        self.assertGreaterEqual(comm.stats().calls - calls, 15 * (size > 1))  # two ways of three modules, of which the
-        model, _ = self.sharded(codec="tree8", parameters="int8", feedback=True)  # root is gathered once
+        self.assertGreaterEqual(hook.comm.stats().calls - calls, 15 * (size > 1))  # two ways of three modules, of which the root is gathered once
+        halves = [self.train(self.sharded(group, True)[0]) for group in (gloo, dist.group.WORLD)]
+        self.assertLess((halves[0] - halves[1]).abs().max(), 1e-6)
+        model, _ = self.sharded(codec="tree8", parameters="int8", feedback=True)
         error = ((self.train(model) - want).abs() / want).max()
         self.assertLess(error, 0.02)
         self.assertGreater(error, 1e-6 if size > 1 else -1)
@@ -471,6 +473,65 @@ class Backend(unittest.TestCase):
         if size > 1:
             self.assertLess(0, errors[2])
             self.assertLess(3 * errors[2], errors[1])
+
+    def test_residuals_of_other_parameters(self):
+        """A step in which as many others of a module have gradients goes without its residual."""
+
+        class Either(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.parts = nn.ModuleList(nn.Linear(13, 331) for _ in range(2))
+
+            def forward(self, x, part):
+                return self.parts[part](x)
+
+        found = []
+        for feedback in (False, True):
+            torch.manual_seed(3)
+            model = fully_shard(Either(), mesh=DeviceMesh.from_group(dist.group.WORLD, "cpu"))
+            thinwire.torch.set_fully_shard(model, "tree8", feedback=feedback)
+            for part in (0, 1, 0):
+                model.zero_grad()
+                model(numbers(104, torch.float32).view(8, 13), part).square().mean().backward()
+                found.append(model.parts[part].weight.grad.to_local())
+        self.assertTrue(torch.equal(found[1], found[4]))
+        self.assertEqual(torch.equal(found[2], found[5]), size == 1)
+
+    def test_checkpoints_of_sharded_gradients(self):
+        """The steps after one have the same bits; what does not fit is refused by all."""
+
+        def steps(model, some):
+            for step in some:
+                model.zero_grad()
+                self.backward(model, step)
+                with torch.no_grad():
+                    for p in model.parameters():
+                        p -= 0.1 * p.grad
+            return [p.detach().to_local().clone() for p in model.parameters()]
+
+        model, hook = self.sharded(codec="tree8", feedback=True)
+        there, state = steps(model, (0, 1)), hook.state_dict()
+        self.assertEqual([f["residuals"] is not None for f in state["feedback"].values()], 3 * [rank == 0])
+        want = steps(model, (2, 3))
+        for loads in (True, False):
+            model, hook = self.sharded(codec="tree8", feedback=True)
+            with torch.no_grad():
+                for p, q in zip(model.parameters(), there):
+                    p.to_local().copy_(q)
+            if loads:
+                hook.load_state_dict(state if rank == 0 else None)
+            same = [torch.equal(p, q) for p, q in zip(steps(model, (2, 3)), want) if p.numel() > 0]
+            self.assertEqual(all(same), loads or size == 1)
+        first = dict(state["feedback"]["0"], parameters=[0])
+        for wrong, text in (
+            (dict(state, ranks=size + 1), "the state is of %d ranks; accepted: of %d" % (size + 1, size)),
+            (dict(state, feedback=dict(state["feedback"], **{"0": first})), "feedback '0'"),
+            ({"ranks": size}, "the state has no residuals of 3 parameters: .*; it has none"),
+            (None, "the state is of None ranks"),
+        ):
+            with self.assertRaisesRegex(thinwire.FormatError, text if rank == 0 else ""):
+                hook.load_state_dict(wrong)
+            self.assertEqual([feedback.norm() for feedback in hook.feedbacks.values()], [0, 0, 0])
 
     def test_local_steps(self):
         """Beside the algorithm written out, in 64 bits; then the average of the models."""

@@ -578,7 +578,7 @@ class Sharded(Case):
             model = self.net()
             fully_shard(model[0], mesh=mesh)
             fully_shard(model, mesh=mesh)
-            comm = thinwire.torch.set_fully_shard(model, codec, parameters)
+            comm = thinwire.torch.set_fully_shard(model, codec, parameters).comm
             calls = comm.stats().calls
             backward(model, 0)
             self.assertGreaterEqual(comm.stats().calls, calls + 4)

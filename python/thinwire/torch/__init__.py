@@ -13,7 +13,7 @@ docs/python.md of the source explains; register(), Hook, average_parameters(), b
 set_fully_shard() and LocalSGD have the details. Tensors are in host memory.
 """
 from thinwire.torch._backend import register_backend
-from thinwire.torch._fsdp import Gather, Scatter, register_fsdp, set_fully_shard
+from thinwire.torch._fsdp import Gather, Scatter, Sharded, register_fsdp, set_fully_shard
 from thinwire.torch._group import init_process_group, take_environment
 from thinwire.torch._hook import Hook, register
 from thinwire.torch._local import LocalSGD
@@ -29,6 +29,7 @@ __all__ = [
     "LocalSGD",
     "Options",
     "Scatter",
+    "Sharded",
     "average_parameters",
     "broadcast_parameters",
     "codec",

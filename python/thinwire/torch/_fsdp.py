@@ -4,18 +4,21 @@
 FullyShardedDataParallel has a hook for the first alone; fully_shard() of torch 2.8 or newer lets both be replaced.
 A reduce-scatter blocks: torch asks for the result at once, or on a stream that host memory does not have.
 """
-from typing import Any, Optional, Sequence, Tuple
+import functools
+import sys
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
+import numpy
 import torch
 import torch.distributed as dist
 from torch._C._distributed_c10d import Work as _TorchWork
 
 from thinwire.comm import CodecLike, Comm
-from thinwire.errors import InvalidArgumentError, InvalidTypeError, UnsupportedError
+from thinwire.errors import FormatError, InvalidArgumentError, InvalidTypeError, UnsupportedError
 from thinwire.feedback import Feedback
 from thinwire.requests import Request
 from thinwire.torch._group import communicator_for
-from thinwire.torch._hook import feedback_name, keeps_residuals
+from thinwire.torch._hook import Residuals, feedback_name, keeps_residuals
 from thinwire.torch._values import REALS, WIDE, codec_for, float32_codec, is_real, packed, reals, vector, write
 
 
@@ -66,38 +69,52 @@ def set_fully_shard(
     feedback: Optional[bool] = None,
     *,
     comm: Optional[Comm] = None,
-) -> Comm:
+) -> "Sharded":
     """For a model of torch.distributed.fsdp.fully_shard(), and the modules in it that were given to that: gradients
     travel with `codec`, encoded once (ZeRO++'s qgZ, Wang et al. 2023), parameters with the codec `parameters` (qwZ), from
     which all ranks compute while the shards stay exact; None: nothing is lost.
 
     feedback  whether each rank adds what the codec has lost of a module's gradients to the next ones (LoCo, Xie et al.
               2024); None: if the codec wants it. Two float32 vectors of the size of the whole module, made in its first
-              backward; a step in which fewer of its parameters have gradients goes without.
+              backward, for those parameters that have gradients there, or for more if more do later; a step in
+              which others have some goes without.
     comm      over the ranks that share a parameter; None: one that is kept for the group of the mesh.
-    Collective. Returns the communicator."""
+    Collective. What it returns has the communicator, and the residuals, for checkpoints."""
     found = [item for item in model.named_modules() if hasattr(item[1], "set_custom_reduce_scatter")]
     if not found:
         raise InvalidTypeError("model is of type %s; accepted: a model of fully_shard()" % type(model).__name__)
-    keeps = keeps_residuals(float32_codec(codec), feedback)
+    made = float32_codec(codec)
+    keeps = keeps_residuals(made, feedback)
     float32_codec(parameters)
-    comm = communicator_for(_group_of(model), comm)
+    comm = communicator_for(_group_of([p for _, module in found for p in _held(module)]), comm)
     try:
         comm.start_progress()
     except UnsupportedError:  # parameters for later then travel when somebody waits for them
         pass
+    scatters: Dict[str, Scatter] = {}
     for name, module in found:
-        module.set_custom_reduce_scatter(Scatter(comm, codec, feedback_name(name or "model") if keeps else None))
+        held = _held(module)
+        if any(held is scatter.held for scatter in scatters.values()):
+            continue  # of several modules that were given to fully_shard() together
+        name = name or "model"
+        scatters[name] = Scatter(comm, codec, feedback_name(name) if keeps else None, held)
+        module.set_custom_reduce_scatter(scatters[name])
         module.set_custom_all_gather(Gather(comm, parameters))
-    return comm
+    return Sharded(comm, made.spec, scatters)
 
 
-def _group_of(model: Any) -> Any:
+def _held(module: Any) -> List[Any]:
+    """The parameters that a module exchanges together, as torch describes them; the same list each time."""
+    state = module._get_fsdp_state()
+    groups = getattr(state, "_fsdp_param_groups", None) or [getattr(state, "_fsdp_param_group", None)]
+    return [] if groups[0] is None else groups[0].fsdp_params  # type: ignore[no-any-return]
+
+
+def _group_of(held: Sequence[Any]) -> Any:
     """That which shares the parameters: of the axes of their mesh the first over which they are not replicated."""
-    for parameter in model.parameters():
-        if hasattr(parameter, "device_mesh"):
-            shared = (axis for axis, placement in enumerate(parameter.placements) if not placement.is_replicate())
-            return parameter.device_mesh.get_group(next(shared, 0))
+    for parameter in (p.sharded_param for p in held):
+        shared = (axis for axis, placement in enumerate(parameter.placements) if not placement.is_replicate())
+        return parameter.device_mesh.get_group(next(shared, 0))
     return None
 
 
@@ -117,11 +134,13 @@ class _Allocating:
 
 
 class Scatter(_Allocating):
-    """A ReduceScatter as fully_shard() wants it, of one module; with the name of a residual, it has one."""
+    """A ReduceScatter as fully_shard() wants it, of one module; with the name of a residual, it has one. `held` are the
+    module's parameters, as torch describes them."""
 
-    def __init__(self, comm: Comm, codec: Any, residual: Optional[str] = None) -> None:
+    def __init__(self, comm: Comm, codec: Any, residual: Optional[str] = None, held: Sequence[Any] = ()) -> None:
         super().__init__(comm, codec)
-        self._name, self._feedback = residual, None  # type: Optional[str], Optional[Feedback]
+        self.held, self.feedback, self.used = held, None, ()  # type: Any, Optional[Feedback], Tuple[int, ...]
+        self._name = residual
 
     def __call__(self, output_tensor: Any, input_tensor: Any, group: Any, op: Any, async_op: bool = False) -> None:
         """The sum, or average, of this rank's part: output_tensor.numel() of the elements of input_tensor. Collective;
@@ -130,13 +149,71 @@ class Scatter(_Allocating):
         names = {str(dist.ReduceOp.SUM): "sum", str(dist.ReduceOp.AVG): "average"}
         if str(op) not in names:
             raise UnsupportedError("reduction %s; accepted: sum, average" % op)
-        _scatter(self._comm, self._codec, output_tensor, input_tensor, names[str(op)], self._residual)
+        there = {id(p) for p in sys._getframe(1).f_locals.get("fsdp_params", ())}  # torch says it in no other way
+        used = tuple(i for i, p in enumerate(self.held) if id(p) in there)
+        residual = functools.partial(self._residual, used)
+        _scatter(self._comm, self._codec, output_tensor, input_tensor, names[str(op)], residual)
 
-    def _residual(self, count: int) -> Optional[Feedback]:
-        """Of the most elements so far; fewer are of parameters that need not be its first ones."""
-        if self._name is not None and (self._feedback is None or self._feedback.count < count):
-            self._feedback = self._comm.feedback(self._name, count)
-        return self._feedback if self._feedback is not None and self._feedback.count == count else None
+    def _residual(self, used: Tuple[int, ...], count: int) -> Optional[Feedback]:
+        """Of the parameters that have had gradients together, and most elements; others, or fewer, have none."""
+        if self._name is not None and (self.feedback is None or self.feedback.count < count):
+            self.feedback, self.used = self._comm.feedback(self._name, count), used
+        same = self.feedback is not None and (self.used, self.feedback.count) == (used, count)
+        return self.feedback if same else None
+
+    def begin(self, used: Sequence[int] = ()) -> None:
+        """Have a residual of these parameters, none: of those that are trained, unless there is one. Collective."""
+        if self._name is None or (self.feedback is not None and tuple(used) in ((), self.used)):
+            return
+        self.used = tuple(used) or tuple(i for i, p in enumerate(self.held) if p.sharded_param.requires_grad)
+        found = [self.held[i] for i in self.used]
+        count = sum(p.padded_sharded_param_size.numel() * (2 if p.sharded_param.is_complex() else 1) for p in found)
+        self.feedback = self._comm.feedback(self._name, count * self._comm.size) if count > 0 else None
+
+
+class Sharded(Residuals):
+    """What set_fully_shard() returns: the residuals, by the name of their module, and their checkpoints."""
+
+    def __init__(self, comm: Comm, codec: str, scatters: Dict[str, Scatter]) -> None:
+        self.comm, self.codec, self._scatters = comm, codec, scatters
+
+    @property
+    def feedbacks(self) -> Dict[str, Feedback]:  # type: ignore[override]
+        return {name: s.feedback for name, s in self._scatters.items() if s.feedback is not None}
+
+    def state_dict(self) -> Dict[str, Any]:
+        """The residuals, between two backward passes, for a checkpoint that rank 0 of the communicator writes (elsewhere
+        the same without the residuals): where parameters are replicated, too, there are several such ranks. Collective."""
+        for scatter in self._scatters.values():
+            scatter.begin()
+        state = super().state_dict()
+        for name, feedback in state["feedback"].items():
+            feedback["parameters"] = list(self._scatters[name].used)
+        return {"ranks": self.comm.size, **state}
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:  # type: ignore[override]
+        """Take back what state_dict() gave, on as many ranks; only what rank 0 of the communicator has counts. Steps then go
+        on with the same bits. A state of another model, or number of ranks, is a FormatError on all ranks, after which all
+        residuals are zero. Collective."""
+        known = state if isinstance(state, dict) and self.comm.rank == 0 else {}
+        problem = ""
+        if self.comm.rank == 0 and known.get("ranks") != self.comm.size:
+            problem = "the state is of %s ranks; accepted: of %d" % (known.get("ranks"), self.comm.size)
+        saved = known.get("feedback") if not problem and isinstance(known.get("feedback"), dict) else {}
+        for name, scatter in self._scatters.items():
+            scatter.begin(self._parameters(saved.get(name), len(scatter.held)))
+        try:
+            super().load_state_dict({"feedback": saved})
+        except FormatError as error:
+            raise FormatError(problem or str(error)) from None
+
+    def _parameters(self, saved: Any, count: int) -> List[int]:
+        """Those that the state of a module is of, on all ranks: what rank 0 says. Collective."""
+        found = saved.get("parameters") if isinstance(saved, dict) else None
+        marks = numpy.zeros(max(count, 1), numpy.float32)
+        marks[[i for i in found if isinstance(i, int) and 0 <= i < count] if isinstance(found, list) else []] = 1
+        self.comm.bcast(marks)
+        return [int(i) for i in numpy.flatnonzero(marks)]
 
 
 class _Gathering(_TorchWork):  # type: ignore[misc]

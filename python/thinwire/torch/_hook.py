@@ -103,13 +103,54 @@ def _nothing() -> None:
     """The hook of a copy."""
 
 
-class Averages:
-    """What averages of a module's parameters, or of their gradients, need: on all ranks the same wishes, a
-    communicator, and residuals that belong to parameters.
+class Residuals:
+    """Of the parts of a model.
 
     comm       the communicator, for stats()
-    codec      the full spec of the codec, small that of small parameters'
-    feedbacks  the Feedback of each parameter that has one, by its name
+    codec      the full spec of the codec
+    feedbacks  the Feedback of each part that has one, by its name
+    """
+
+    comm: Comm
+    codec: str
+    feedbacks: Dict[str, Feedback]
+
+    def state_dict(self) -> Dict[str, Any]:
+        """The residuals, for a checkpoint that rank 0 of the group writes (elsewhere the same without the residuals);
+        between two backward passes. Collective."""
+        return {
+            "codec": self.codec,
+            "feedback": {name: feedback.state_dict() for name, feedback in self.feedbacks.items()},
+        }
+
+    def load_state_dict(self, state: Dict[str, Any], use: str = "sum") -> None:
+        """Take back what state_dict() gave; only what rank 0 of the group has counts. On another number of ranks
+        see Feedback.load_state_dict(). A state without one of the parameters, or with one of another size, is a
+        FormatError on all ranks, after which all residuals are zero. Collective."""
+        saved = state.get("feedback") if isinstance(state, dict) else None
+        saved = saved if isinstance(saved, dict) else {}
+        missing = [name for name in self.feedbacks if name not in saved]
+        try:
+            for name, feedback in self.feedbacks.items():
+                feedback.load_state_dict(saved.get(name, {}), use)
+        except FormatError:
+            self.clear()
+            if self.comm.rank == 0 and missing:
+                raise FormatError(
+                    "the state has no residuals of %s%s; it has %s"
+                    % ("%d parameters: " % len(missing) if len(missing) > 1 else "", _some(missing), _some(list(saved)))
+                ) from None
+            raise
+
+    def clear(self) -> None:
+        """Set all residuals to zero; on all ranks, to be of use."""
+        for feedback in self.feedbacks.values():
+            feedback.clear()
+
+
+class Averages(Residuals):
+    """What averages of a module's parameters, or of their gradients, need: on all ranks the same wishes, a
+    communicator, and residuals that belong to parameters. `small` is the full spec of small parameters' codec.
     """
 
     def __init__(
@@ -143,7 +184,7 @@ class Averages:
         assert codecs is not None
         self.comm = _group.communicator(self._ranks) if comm is None else comm
         self.codec, self.small = (codec.spec for codec in codecs)
-        self.feedbacks: Dict[str, Feedback] = {}
+        self.feedbacks = {}
         self.comm.start_progress()
         if keeps_residuals(codecs[0], feedback):
             for name, parameter in parameters:
@@ -168,38 +209,6 @@ class Averages:
             len(self.feedbacks),
             self.comm,
         )
-
-    def state_dict(self) -> Dict[str, Any]:
-        """The residuals, for a checkpoint that rank 0 of the group writes (elsewhere the same without the residuals);
-        between two backward passes. Collective."""
-        return {
-            "codec": self.codec,
-            "feedback": {name: feedback.state_dict() for name, feedback in self.feedbacks.items()},
-        }
-
-    def load_state_dict(self, state: Dict[str, Any], use: str = "sum") -> None:
-        """Take back what state_dict() gave; only what rank 0 of the group has counts. On another number of ranks
-        see Feedback.load_state_dict(). A state without one of the parameters, or with one of another size, is a
-        FormatError on all ranks, after which all residuals are zero. Collective."""
-        saved = state.get("feedback") if isinstance(state, dict) else None
-        saved = saved if isinstance(saved, dict) else {}
-        missing = [name for name in self.feedbacks if name not in saved]
-        try:
-            for name, feedback in self.feedbacks.items():
-                feedback.load_state_dict(saved.get(name, {}), use)
-        except FormatError:
-            self.clear()
-            if self.comm.rank == 0 and missing:
-                raise FormatError(
-                    "the state has no residuals of %s%s; it has %s"
-                    % ("%d parameters: " % len(missing) if len(missing) > 1 else "", _some(missing), _some(list(saved)))
-                ) from None
-            raise
-
-    def clear(self) -> None:
-        """Set all residuals to zero; on all ranks, to be of use."""
-        for feedback in self.feedbacks.values():
-            feedback.clear()
 
     def free(self) -> None:
         """Release thread and communicator; backward of the model fails from then on. Collective. Of a hook that nobody
