@@ -5,6 +5,8 @@ import copy
 import datetime
 import itertools
 import os
+import shutil
+import tempfile
 import threading
 import time
 import unittest
@@ -276,7 +278,7 @@ class Backend(unittest.TestCase):
         dist.broadcast_object_list(box)
         self.assertEqual(box, [0, "y"])
         dist.barrier()
-        dist.monitored_barrier(timeout=datetime.timedelta(seconds=20))
+        dist.group.WORLD.monitored_barrier(datetime.timedelta(seconds=20))  # torch's function has been for gloo alone
 
     def test_work(self):
         x = numbers(1000, torch.float32)
@@ -342,6 +344,10 @@ class Backend(unittest.TestCase):
         self.assertTrue(torch.equal(total, size * samples.sum(0)))
 
     def test_beside_another_backend(self):
+        if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 14):
+            with self.assertRaisesRegex(RuntimeError, "beside those of other devices; accepted: 2.14 or newer"):
+                dist.new_group(backend="cpu:thinwire,cuda:gloo")
+            return
         group = dist.new_group(backend="cpu:thinwire,cuda:gloo")
         x = torch.ones(2)
         dist.all_reduce(x, group=group)
@@ -378,30 +384,69 @@ class Backend(unittest.TestCase):
     def test_models(self):
         """DDP, with and without the hook, and FSDP give what one process gives that has all samples."""
         torch.manual_seed(3)
-        alone = nn.Sequential(nn.Linear(12, 30), nn.Tanh(), nn.Linear(30, 4)).double()
+        alone = nn.Sequential(nn.Linear(12, 36), nn.Tanh(), nn.Linear(36, 4)).double()
         samples = torch.randn(4 * size, 12, dtype=torch.float64)
-        for kind in ("ddp", "hook", "fsdp"):
-            hook = None
+        for kind in ("ddp", "hook", "fsdp", "accumulated", *(["two axes", "tensor parallel"] if size % 2 == 0 else [])):
+            hook, mine, parts = None, samples[4 * rank : 4 * rank + 4], 2 if kind == "accumulated" else 1
             torch.manual_seed(3)
-            model = nn.Sequential(nn.Linear(12, 30), nn.Tanh(), nn.Linear(30, 4)).double()
+            model = nn.Sequential(nn.Linear(12, 36), nn.Tanh(), nn.Linear(36, 4)).double()
             with torch.no_grad():
                 for one, other in zip(alone.parameters(), model.parameters()):
                     one.copy_(other)
-            if kind != "fsdp":
+            if kind in ("ddp", "hook"):
                 model = DDP(model)
                 hook = thinwire.torch.register(model, "fp32") if kind == "hook" else None
+            elif kind == "tensor parallel":
+                mine = samples
+                parallelize_module(model, init_device_mesh("cpu", (size,)), {"0": ColwiseParallel(), "2": RowwiseParallel()})
             else:
-                fully_shard(model)
-            for net, part in ((alone, samples), (model, samples[4 * rank : 4 * rank + 4])):
+                shape = (2, size // 2) if kind == "two axes" else (size,)
+                fully_shard(model, mesh=init_device_mesh("cpu", shape, mesh_dim_names=("a", "b")[: len(shape)]))
+            for net, part, count in ((alone, samples, 1), (model, mine, parts)):
                 optimiser = torch.optim.SGD(net.parameters(), lr=0.1)
                 for _ in range(3):
                     optimiser.zero_grad()
-                    net(part).square().mean().backward()
+                    for k, some in enumerate(part.chunk(count)):
+                        if count > 1:
+                            net.set_requires_gradient_sync(k == count - 1)
+                        (net(some).square().mean() / count).backward()
                     optimiser.step()
             with torch.no_grad():
                 self.assertTrue(torch.allclose(model(samples), alone(samples), rtol=1e-10), kind)
+            if kind == "two axes":
+                self.assertEqual(thinwire.torch.set_fully_shard(model, "tree8").comm.size, size // 2)
             if hook is not None:
                 hook.free()
+
+    def test_placements(self):
+        """DTensors from each placement to each, of rows and columns that ranks cannot share equally, on one axis and two."""
+        whole = torch.arange(35.0).view(7, 5)
+        for shape in ((size,), *([(size // 2, 2)] if size % 2 == 0 else [])):
+            mesh = init_device_mesh("cpu", shape)
+            ways = list(itertools.product((Replicate(), Shard(0), Shard(1)), repeat=len(shape)))
+            for one, other in [*itertools.product(ways[:3], ways), *itertools.product(ways[3:], ways[:3])]:
+                x = distribute_tensor(whole, mesh, one).redistribute(mesh, other)
+                self.assertTrue(torch.equal(x.full_tensor(), whole), (one, other))
+            for other in ways:
+                x = DTensor.from_local(whole, mesh, len(shape) * [Partial()]).redistribute(mesh, other)
+                self.assertTrue(torch.equal(x.full_tensor(), size * whole), other)
+
+    def test_saved_for_fewer_ranks(self):
+        """What all ranks have saved, half of them load, sharded in another way."""
+        box, whole = [tempfile.mkdtemp() if rank == 0 else ""], torch.arange(35.0).view(7, 5)
+        dist.broadcast_object_list(box)
+        state = {"x": distribute_tensor(whole, init_device_mesh("cpu", (size,)), [Shard(0)]), "n": 3}
+        checkpoint.save(state, checkpoint_id=box[0])
+        half = dist.new_group(list(range((size + 1) // 2)))
+        if rank < (size + 1) // 2:
+            y = distribute_tensor(torch.zeros(7, 5), DeviceMesh.from_group(half, "cpu"), [Shard(1)])
+            state = {"x": y, "n": 0}
+            checkpoint.load(state, checkpoint_id=box[0], process_group=half)
+            self.assertTrue(torch.equal(y.full_tensor(), whole))
+            self.assertEqual(state["n"], 3)
+        dist.barrier()
+        if rank == 0:
+            shutil.rmtree(box[0])
 
     # ---- training: of FSDP2 and DDP beside gloo, and with few exchanges ---------------------------------
 

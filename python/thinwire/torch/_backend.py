@@ -13,7 +13,7 @@ import torch
 import torch.distributed as dist
 from torch._C import _distributed_c10d as _c10d
 
-from thinwire.errors import Error, InvalidArgumentError
+from thinwire.errors import Error, InvalidArgumentError, UnsupportedError
 from thinwire.torch import _policy
 from thinwire.torch._collectives import Methods
 from thinwire.torch._group import by_mpi, for_ranks
@@ -109,7 +109,11 @@ def _classes() -> Any:
     body["supports_coalescing"] = property(lambda self: True)
 
     def init(self: Any, options: Any, wishes: Any) -> None:
-        base.__init__(self, options.group_rank, options.group_size)
+        try:
+            base.__init__(self, options.group_rank, options.group_size)
+        except TypeError:
+            said = "PyTorch %s takes no backend of Python beside those of other devices; accepted: 2.14 or newer, or thinwire alone"
+            raise UnsupportedError(said % torch.__version__) from None
         self._of = options.process_group
         _open(self, options, wishes)
 
