@@ -302,6 +302,40 @@ class Backend(unittest.TestCase):
         closing.join()
         self.assertTrue(work.wait())
 
+    def test_without_torch_distributed(self):
+        """A group called by itself, as torch's own classes can be: with tensors, a ReduceOp, roots; several tensors."""
+        group, root, every = dist.group.WORLD, size - 1, [numbers(5, torch.float64, r) for r in range(size)]
+        x = every[rank].clone()
+        group.allreduce(x, ReduceOp.MAX).wait()
+        self.assertTrue(torch.equal(x, torch.stack(every).amax(0)))
+        group.broadcast(x.copy_(every[rank]), root=root).wait()
+        self.assertTrue(torch.equal(x, every[root]))
+        group.reduce(x.copy_(every[rank]), root, ReduceOp.SUM).wait()
+        self.assertTrue(rank != root or torch.allclose(x, sum(every)))
+        outs = [torch.zeros(5, dtype=torch.float64) for _ in range(size)]
+        group.allgather(outs, every[rank]).wait()
+        self.assertTrue(torch.equal(torch.cat(outs), torch.cat(every)))
+        pair = [every[rank].clone(), 2 * every[rank]]
+        outs = [[torch.zeros(5, dtype=torch.float64) for _ in range(2 * size)] for _ in range(2)]
+        group.allgather(outs, pair).wait()
+        for found in outs:
+            self.assertTrue(torch.equal(torch.cat(found), torch.cat([torch.cat([part, 2 * part]) for part in every])))
+        group.allreduce(pair).wait()
+        self.assertTrue(torch.allclose(torch.stack(pair), 3 * sum(every)))
+        group.allreduce_coalesced([x.copy_(every[rank]), x, pair[1].copy_(every[rank])]).wait()  # the same twice
+        self.assertTrue(torch.allclose(x, sum(every)) and torch.allclose(pair[1], sum(every)))
+        for call, text in (
+            (lambda: group.broadcast(x, root=size), "invalid root rank %d; accepted: 0 to %d" % (size, size - 1)),
+            (lambda: group.reduce([x, x], 0), "requires a single-element tensor list, not one of 2"),
+            (lambda: group.allreduce([x, x.float()]), "invalid tensor type at index 1: torch.float32, not torch.float64"),
+            (lambda: group.allgather([outs[0]], [x]), "invalid output tensor list of %d for %d" % (2 * size, size)),
+            (lambda: group.gather([size * [x[1:]]], [x], rank), "invalid tensor size at index 0: 4 elements, not 5"),
+            (lambda: group.scatter([x], [[x]], (rank + 1) % size), "requires empty input on non-root" if size > 1 else None),
+        ):
+            if text is not None:
+                with self.assertRaisesRegex(RuntimeError, text):
+                    call()
+
     def test_sparse(self):
         places = torch.tensor([[rank, size], [0, 1]])
         x = torch.sparse_coo_tensor(places, torch.ones(2, 4), (size + 1, 2, 4))

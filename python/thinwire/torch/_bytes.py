@@ -114,6 +114,13 @@ _REDUCE: Dict[str, Callable[[Any], Any]] = {
 }
 
 
+def combined(tensors: Sequence[Any], op: str) -> Any:
+    """Tensors of this process reduced, as one; for an average a part of it that the ranks' average completes."""
+    if tensors[0].is_sparse:
+        return sum(tensor.detach() for tensor in tensors)
+    return _REDUCE[op](torch.stack([tensor.detach() for tensor in tensors]))
+
+
 def check(dtype: Any, op: str) -> None:
     """Raise where there is no such reduction, before anything is sent."""
     if dtype.is_complex and op in ("max", "min"):
@@ -160,3 +167,14 @@ class Mover:
             return _REDUCE[op](self.allgather(vector))
         counts = shares(vector.numel(), self.comm.size)
         return self.allgatherv(self.reduce_shares(vector, counts, op), counts)
+
+    def allreduce_sparse(self, tensor: Any) -> Any:
+        """A new sparse tensor, the sum."""
+        mine = tensor.detach().coalesce()
+        counts = self.allgather(torch.tensor([mine._nnz()])).view(-1).tolist()
+        lines, width = mine.indices().shape[0], mine.values().numel() // max(mine._nnz(), 1)
+        width = int(self.allreduce(torch.tensor([width]), "max"))
+        places = self.allgatherv(compact(mine.indices().t()), [n * lines for n in counts])
+        values = self.allgatherv(compact(mine.values()), [n * width for n in counts])
+        values = values.view((sum(counts),) + tuple(mine.values().shape[1:]))
+        return torch.sparse_coo_tensor(places.view(-1, lines).t(), values, tensor.shape).coalesce()

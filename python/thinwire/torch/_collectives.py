@@ -10,11 +10,11 @@ from typing import Any, Callable, List, Optional, Sequence
 
 import torch
 
-from thinwire.messages import ANY_RANK
 from thinwire.torch import _bytes, _policy
-from thinwire.torch._barrier import TAG, Monitored
+from thinwire.torch._arguments import alike, of_root, root_of, same, single
 from thinwire.torch._bytes import NATIVE, Mover, compact, joined, room, room_of, store
-from thinwire.torch._work import All, Message, Worker, seconds
+from thinwire.torch._messages import Messages
+from thinwire.torch._work import All, Worker, seconds
 
 
 def _real(vector: Any) -> Any:
@@ -22,7 +22,7 @@ def _real(vector: Any) -> Any:
     return torch.view_as_real(vector).view(-1) if vector.is_complex() else vector
 
 
-class Methods(Monitored):
+class Methods(Messages):
     """For both kinds of class that torch.distributed takes."""
 
     def _begin(self, rank: int, size: int, comm: Any, options: _policy.Options, limit: float) -> None:
@@ -51,8 +51,7 @@ class Methods(Monitored):
         """Of a collective, asked for by the thread that calls it."""
         if op not in ("sum", "average"):
             return None
-        name = str(tensor.dtype).rpartition(".")[2]
-        return _policy.chosen(self._group(), self._options, kind, name, tensor.numel())
+        return _policy.chosen(self._group(), self._options, kind, _name(tensor), tensor.numel())
 
     # ---- reductions --------------------------------------------------------------------------------
 
@@ -67,39 +66,55 @@ class Methods(Monitored):
             vector = self._mover.allreduce(vector, op)
         store(tensor, vector)
 
-    def allreduce(self, tensors: Any, opts: Any = None) -> Any:
-        op = _op(opts, tensors)
-        if tensors[0].is_sparse:
-            return self._run("all_reduce", lambda: self._allreduce_sparse(tensors[0], op), tensors, opts)
-        codecs = [self._codec("all_reduce", tensor, op) for tensor in tensors]
+    def allreduce(self, tensors: Any, opts: Any = None, op: Any = None) -> Any:
+        """Of several tensors, which a process that had several GPUs would have given: with those of this process, too."""
+        found = alike("all_reduce", tensors)
+        op, first = _op(opts if op is None else op, found), found[0]
+        if first.is_sparse and op != "sum":
+            raise RuntimeError("thinwire: unsupported reduction operation: %s of a sparse tensor; accepted: SUM" % op.upper())
+        codec = None if first.is_sparse else self._codec("all_reduce", first, op)
 
         def function() -> None:
-            for tensor, codec in zip(tensors, codecs):
-                self._allreduce(tensor, op, codec)
+            total = _bytes.combined(found, op) if len(found) > 1 else first
+            if first.is_sparse:
+                total = self._mover.allreduce_sparse(total)
+            else:
+                self._allreduce(total, op, codec)
+            with torch.no_grad():  # detach() gives a sparse tensor of its own
+                for tensor in found:
+                    if tensor is not total:
+                        tensor.copy_(total)
 
-        return self._run("all_reduce", function, tensors, opts)
+        return self._run("all_reduce", function, found, opts)
 
-    allreduce_coalesced = allreduce
+    def allreduce_coalesced(self, tensors: Any, opts: Any = None) -> Any:
+        """Each by itself; those that lose nothing travel together."""
+        found, op = list(tensors), _op(opts, tensors)
+        if not found or any(tensor.is_sparse for tensor in found):
+            raise RuntimeError("thinwire: all_reduce_coalesced requires non-empty tensor list; unsupported layout: sparse")
+        codecs = [self._codec("all_reduce", tensor, op) for tensor in found]
+        exact = [tensor for tensor, codec in zip(found, codecs) if codec is None]
 
-    def _allreduce_sparse(self, tensor: Any, op: str) -> None:
-        if op != "sum":
-            raise RuntimeError("thinwire: %s of a sparse tensor; accepted: SUM" % op.upper())
-        mine = tensor.detach().coalesce()
-        counts = self._mover.allgather(torch.tensor([mine._nnz()])).view(-1).tolist()
-        lines, width = mine.indices().shape[0], mine.values().numel() // max(mine._nnz(), 1)
-        width = int(self._mover.allreduce(torch.tensor([width]), "max"))
-        places = self._mover.allgatherv(compact(mine.indices().t()), [n * lines for n in counts])
-        values = self._mover.allgatherv(compact(mine.values()), [n * width for n in counts])
-        values = values.view((sum(counts),) + tuple(mine.values().shape[1:]))
-        total = torch.sparse_coo_tensor(places.view(-1, lines).t(), values, tensor.shape).coalesce()
-        with torch.no_grad():
-            tensor.copy_(total)  # detach() gives a sparse tensor of its own
+        def function() -> None:
+            for tensor, codec in zip(found, codecs):
+                if codec is not None:
+                    self._allreduce(tensor, op, codec)
+            for dtype in dict.fromkeys(tensor.dtype for tensor in exact):
+                some = [tensor for tensor in exact if tensor.dtype == dtype]
+                whole = joined(some)
+                self._allreduce(whole, op, None)
+                for tensor, part in zip(some, whole.split([tensor.numel() for tensor in some])):
+                    store(tensor, part)
 
-    def allreduce_sparse(self, tensors: Any, opts: Any = None) -> Any:
-        return self.allreduce(tensors, opts)
+        return self._run("all_reduce", function, found, opts)
 
-    def reduce(self, tensors: Any, opts: Any = None) -> Any:
-        op, tensor, root = _op(opts, tensors), tensors[0], opts.rootRank
+    allreduce_sparse = allreduce
+
+    def reduce(self, tensors: Any, opts: Any = None, op: Any = None, root: Any = None) -> Any:
+        root, tensor = root_of("reduce", opts if root is None else root, self._size), single("reduce", tensors)
+        op = _op(opts if op is None else op, [tensor])
+        if getattr(opts, "rootTensor", 0) != 0:
+            raise RuntimeError("thinwire: reduce: invalid root tensor %d; accepted: 0" % opts.rootTensor)
 
         def function() -> None:
             vector = compact(tensor)
@@ -114,7 +129,7 @@ class Methods(Monitored):
             if self._rank == root:
                 store(tensor, vector)
 
-        return self._run("reduce", function, tensors, opts)
+        return self._run("reduce", function, [tensor], opts)
 
     def _reduce_scatter(self, out: Any, vector: Any, counts: Sequence[int], op: str, codec: Any) -> None:
         real = _real(vector) if op in ("sum", "average") else vector
@@ -149,8 +164,10 @@ class Methods(Monitored):
 
     reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced
 
-    def reduce_scatter(self, outs: Any, lists: Any, opts: Any = None) -> Any:
-        op = _op(opts, outs)
+    def reduce_scatter(self, outs: Any, lists: Any, opts: Any = None, op: Any = None) -> Any:
+        if isinstance(outs, torch.Tensor):
+            outs, lists = [outs], [lists]
+        op = _op(opts if op is None else op, outs)
         counts = [[tensor.numel() for tensor in tensors] for tensors in lists]
         codecs = [_policy.chosen(self._group(), self._options, "reduce_scatter", _name(out), sum(n)) for out, n in zip(outs, counts)]
         codecs = [codec if op in ("sum", "average") else None for codec in codecs]
@@ -163,17 +180,21 @@ class Methods(Monitored):
 
     # ---- movement ----------------------------------------------------------------------------------
 
-    def broadcast(self, tensors: Any, opts: Any = None) -> Any:
-        root = opts.rootRank
+    def broadcast(self, tensors: Any, opts: Any = None, root: Any = None) -> Any:
+        """Of several tensors the root sends one, which all become."""
+        root, which = root_of("broadcast", opts if root is None else root, self._size), getattr(opts, "rootTensor", 0)
+        if not 0 <= which < (1 if isinstance(tensors, torch.Tensor) else len(tensors)):
+            raise RuntimeError("thinwire: broadcast: invalid root tensor %d" % which)
+        found = alike("broadcast", tensors)
 
         def function() -> None:
-            for tensor in tensors:
-                vector = compact(tensor)
-                if vector.numel() > 0:
-                    self._mover.bcast(vector, root)
+            vector = compact(found[which])
+            if vector.numel() > 0:
+                self._mover.bcast(vector, root)
+            for tensor in found:
                 store(tensor, vector)
 
-        return self._run("broadcast", function, tensors, opts)
+        return self._run("broadcast", function, found, opts)
 
     def all_gather_single(self, out: Any, tensor: Any, opts: Any = None) -> Any:
         return self.all_gather_single_coalesced([out], [tensor], opts)
@@ -197,13 +218,29 @@ class Methods(Monitored):
     allgather_into_tensor_coalesced = all_gather_single_coalesced
 
     def allgather(self, lists: Any, tensors: Any, opts: Any = None) -> Any:
-        return self._allgather([list(outs) for outs in lists], tensors, opts)
+        """Of several tensors each list gets all of all ranks."""
+        lists, found = ([lists], [tensors]) if isinstance(tensors, torch.Tensor) else (list(lists), list(tensors))
+        if not found:
+            raise RuntimeError("thinwire: all_gather requires non-empty input tensor list")
+        if len(lists) != len(found):
+            raise RuntimeError("thinwire: all_gather requires input/output tensor lists to have the same length")
+        if len(found) > 1:
+            return self._allgather_several(lists, alike("all_gather", found), opts)
+        return self._allgather(lists, found, opts)
 
     def allgather_coalesced(self, lists: Any, tensors: Any, opts: Any = None) -> Any:
         """lists[rank][tensor], where allgather() has lists[tensor][rank]."""
+        if len(lists) != self._size or any(len(outs) != len(tensors) for outs in lists):
+            raise RuntimeError("thinwire: all_gather: output lists should be equal to world size, each as long as the input list")
         return self._allgather([[outs[k] for outs in lists] for k in range(len(tensors))], tensors, opts)
 
     def _allgather(self, lists: Any, tensors: Any, opts: Any) -> Any:
+        for outs, tensor in zip(lists, tensors):
+            if len(outs) != self._size:
+                raise RuntimeError("thinwire: all_gather: invalid output tensor list of %d for %d ranks" % (len(outs), self._size))
+            same("all_gather", tensor, outs, sizes=False)
+            if outs[self._rank].numel() != tensor.numel():
+                raise RuntimeError("thinwire: all_gather: invalid size of output tensor at index %d" % self._rank)
         codecs = [self._codec("all_gather", tensor) for tensor in tensors]
 
         def function() -> None:
@@ -219,11 +256,25 @@ class Methods(Monitored):
 
         return self._run("all_gather", function, [out for outs in lists for out in outs], opts)
 
-    def gather(self, lists: Any, tensors: Any, opts: Any = None) -> Any:
-        root, outs = opts.rootRank, list(lists[0]) if self._rank == opts.rootRank else []
+    def _allgather_several(self, lists: Any, tensors: Any, opts: Any) -> Any:
+        every = [out for outs in lists for out in outs]
+        if any(len(outs) != self._size * len(tensors) for outs in lists):
+            raise RuntimeError("thinwire: all_gather: invalid output tensor list; accepted: one of all tensors of all ranks")
 
         def function() -> None:
-            vector = compact(tensors[0])
+            parts = self._mover.allgather(joined(tensors)).view(-1).split(tensors[0].numel())
+            for out, part in zip(every, len(lists) * parts):
+                store(out, part)
+
+        return self._run("all_gather", function, lists, opts)
+
+    def gather(self, lists: Any, tensors: Any, opts: Any = None, root: Any = None) -> Any:
+        root = root_of("gather", opts if root is None else root, self._size)
+        tensor = single("gather", tensors, "input tensor list")
+        outs = of_root("gather", lists, tensor, self._size, self._rank == root, "output")
+
+        def function() -> None:
+            vector = compact(tensor)
             sent = [vector.numel() if r == root else 0 for r in range(self._size)]
             received = [out.numel() for out in outs] or [0] * self._size
             into = room_of(outs, vector)
@@ -239,16 +290,18 @@ class Methods(Monitored):
 
     gather_into_tensor = gather_single
 
-    def scatter(self, outs: Any, lists: Any, opts: Any = None) -> Any:
-        root, tensors = opts.rootRank, list(lists[0]) if self._rank == opts.rootRank else []
+    def scatter(self, outs: Any, lists: Any, opts: Any = None, root: Any = None) -> Any:
+        root = root_of("scatter", opts if root is None else root, self._size)
+        out = single("scatter", outs, "output tensor list")
+        tensors = of_root("scatter", lists, out, self._size, self._rank == root, "input")
 
         def function() -> None:
-            vector = joined(tensors) if tensors else outs[0].new_empty(0)
+            vector = joined(tensors) if tensors else out.new_empty(0)
             sent = [tensor.numel() for tensor in tensors] or [0] * self._size
-            received = [outs[0].numel() if r == root else 0 for r in range(self._size)]
-            store(outs[0], self._mover.alltoallv(vector, sent, received))
+            received = [out.numel() if r == root else 0 for r in range(self._size)]
+            store(out, self._mover.alltoallv(vector, sent, received))
 
-        return self._run("scatter", function, outs, opts)
+        return self._run("scatter", function, [out], opts)
 
     def all_to_all_single(self, out: Any, tensor: Any, received: Any, sent: Any, opts: Any = None) -> Any:
         codec = self._alltoall_codec(tensor)
@@ -287,27 +340,8 @@ class Methods(Monitored):
 
         return self._run("all_to_all", function, outs, opts)
 
-    def _alltoall_codec(self, tensor: Any) -> Any:
-        """Ranks may send different numbers of elements, so that the minimum cannot count."""
+    def _alltoall_codec(self, tensor: Any) -> Any:  # ranks may send different numbers: the minimum cannot count
         return _policy.chosen(self._group(), self._options, "all_to_all", _name(tensor), sys.maxsize)
-
-    # ---- messages between two ranks ----------------------------------------------------------------
-
-    def send(self, tensors: Any, rank: int, tag: int) -> Any:
-        self._worker.look()
-        vector = compact(tensors[0])
-        message = self._comm.isend(vector, rank, tag=_tag(tag))
-        return self._gathered(Message(self._worker, "send", tensors[0], message, lambda: None))
-
-    def recv(self, tensors: Any, rank: int, tag: int) -> Any:
-        self._worker.look()
-        tensor = tensors[0]
-        vector = compact(tensor) if tensor.is_contiguous() else torch.empty_like(compact(tensor))
-        message = self._comm.irecv(vector, rank, tag=_tag(tag))
-        return self._gathered(Message(self._worker, "recv", tensor, message, lambda: store(tensor, vector)))
-
-    def recv_anysource(self, tensors: Any, tag: int) -> Any:
-        return self.recv(tensors, ANY_RANK, tag)
 
     def barrier(self, opts: Any = None) -> Any:
         def function() -> None:
@@ -330,6 +364,8 @@ class Methods(Monitored):
 
     def set_timeout(self, limit: Any) -> None:
         self._worker.limit = seconds(limit, self._worker.limit)
+
+    _set_default_timeout = set_timeout
 
     def _set_sequence_number_for_group(self) -> None:
         self._calls = 0
@@ -357,13 +393,8 @@ def _name(tensor: Any) -> str:
 
 
 def _op(options: Any, tensors: Any) -> str:
-    op = "sum" if options is None else _bytes.name_of(options.reduceOp)
+    """Of options, or a ReduceOp."""
+    op = "sum" if options is None else _bytes.name_of(getattr(options, "reduceOp", options))
     for tensor in tensors:
         _bytes.check(tensor.dtype, op)
     return op
-
-
-def _tag(tag: int) -> int:
-    if not 0 <= tag < TAG:
-        raise ValueError("thinwire: tag %d; accepted: 0 to %d" % (tag, TAG - 1))
-    return tag
