@@ -13,7 +13,7 @@ from torch._C._distributed_c10d import Work as _TorchWork
 
 from thinwire.errors import TimeLimitError
 
-_LOOK = 0.1  # seconds between two looks whether the group was aborted
+_LOOK = 0.3  # seconds between two looks of Python: at signals, and whether the group failed elsewhere
 _LATER = 0.2  # seconds after its limit the library, which names the ranks that it waits for, should have given up
 _NAP_FIRST, _NAP_MOST = 2e-5, 1e-3  # seconds, of one who waits for a message
 

@@ -38,8 +38,8 @@
 #define TW_NAP_LONG  500000U
 #define TW_NAP_PART  32
 #define TW_NAP_MOST  20000000U
-/* On the endpoint's descriptor: until then tw_comm_abort() is not seen. */
-#define TW_NAP_SLEEP 100000000U
+/* On the descriptor of the endpoint, which wakes it; calls mind tw_comm_abort() and time limits. */
+#define TW_NAP_SLEEP 1000000000U
 #define TW_NAP_EVER  UINT64_MAX
 /* While only the endpoint is looked after: after the last call, and the longest. */
 #define TW_NAP_QUIET 1000000U
