@@ -6,7 +6,7 @@ from typing import Any, Callable, NamedTuple, Optional, Tuple
 
 import numpy
 
-from thinwire._buffers import DTYPES, FLOAT32, FLOAT64
+from thinwire._buffers import DTYPES, FLOAT32, FLOAT64, dlpack_dtype
 from thinwire.errors import InvalidArgumentError, InvalidTypeError
 
 
@@ -36,9 +36,12 @@ def _octets_of(x: Any, name: str) -> Optional[_Octets]:
     try:
         array = numpy.asarray(x if isinstance(x, numpy.ndarray) else memoryview(x))
     except (TypeError, ValueError, BufferError):
-        return None
+        dtype = dlpack_dtype(x, name)
+        return None if dtype is None else _Octets(x, dtype, dtype.itemsize)
     dtype = array.dtype
-    if dtype.hasobject or dtype.itemsize == 0 or (dtype.isnative and dtype.name in DTYPES):
+    if dtype.hasobject or dtype.itemsize == 0:
+        raise InvalidTypeError("%s has elements of %s; accepted: elements of a fixed size, and no objects" % (name, dtype))
+    if dtype.isnative and dtype.name in DTYPES:
         return None
     if not array.flags.c_contiguous:
         raise InvalidArgumentError("%s is not contiguous (in C order); numpy.ascontiguousarray() gives a copy" % name)

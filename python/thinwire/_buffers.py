@@ -130,15 +130,16 @@ def elements(x: Any, name: str, write: bool = False) -> Elements:
     return _checked(_any(x, name, write), name)
 
 
-def octets(x: Any, name: str, write: bool = False) -> Elements:
-    """As elements(), of codes: anything whose items are bytes."""
+def octets(x: Any, name: str, write: bool = False, wide: bool = False) -> Elements:
+    """As elements(), of codes: anything whose items are bytes. wide: DLPack's elements of any other type too, whose bytes
+    are one more axis."""
     if type(x) is _ndarray and x.dtype is UINT8:
         try:
             anchor = _anchor(x)
         except TypeError:  # read-only or not contiguous
             return _any(x, name, write)
         return _addressof(anchor), x.size, OCTETS, x.shape, None, anchor
-    found = _any(x, name, write)
+    found = _any(x, name, write, wide)
     if found[2] != OCTETS:
         raise InvalidTypeError("%s holds %s; accepted: bytes, or an array of uint8" % (name, DTYPES[found[2]]))
     return found
@@ -150,7 +151,7 @@ def _checked(found: Elements, name: str) -> Elements:
     return found
 
 
-def _any(x: Any, name: str, write: bool) -> Elements:
+def _any(x: Any, name: str, write: bool, wide: bool = False) -> Elements:
     if isinstance(x, _ndarray):
         if x.dtype.name == "bfloat16":  # which the buffer protocol has no letter for
             return _viewed(memoryview(x.view(UINT16)), _c.BF16, name, write)
@@ -161,7 +162,7 @@ def _any(x: Any, name: str, write: bool) -> Elements:
     try:
         view = memoryview(x)
     except TypeError:
-        return _dlpack(x, name, write)
+        return _dlpack(x, name, write, wide)
     except (ValueError, BufferError) as error:  # what has no format, such as NumPy's datetime64
         raise InvalidTypeError("%s: %s; %s" % (name, error, ACCEPTED)) from None
     number = _FORMATS.get(view.format)
@@ -210,6 +211,7 @@ def _tensor(x: Any) -> Optional[Elements]:
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
 _DEFAULT_STREAM = 1  # what DLPack calls the legacy default stream
 _DLPACK_TYPES = {(2, 32): _c.F32, (2, 64): _c.F64, (2, 16): _c.F16, (4, 16): _c.BF16, (0, 8): OCTETS, (1, 8): OCTETS}
+_DLPACK_KINDS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}  # NumPy's letters
 
 
 class _Tensor(Structure):  # DLTensor
@@ -273,7 +275,8 @@ def _compact(tensor: _Tensor, shape: Tuple[int, ...]) -> bool:
     return True
 
 
-def _dlpack(x: Any, name: str, write: bool) -> Elements:
+def _opened(x: Any, name: str) -> Tuple[_Tensor, bool, Optional[Place], Any]:
+    """What DLPack says of x, whether it is read-only, where it is, and what all of that belongs to."""
     if not hasattr(x, "__dlpack__"):
         raise InvalidTypeError("%s is of type %s; %s" % (name, type(x).__name__, ACCEPTED))
     try:
@@ -288,20 +291,46 @@ def _dlpack(x: Any, name: str, write: bool) -> Elements:
         raise InvalidArgumentError("%s gives no DLPack: %s" % (name, " ".join(str(error).split()))) from None
     title = _capsule_name(capsule)
     pointer = _capsule_pointer(capsule, title)
-    read_only = False
     if title == b"dltensor_versioned":
         managed = _Versioned.from_address(pointer)
-        tensor, read_only = managed.tensor, bool(managed.flags & 1)
-    else:
-        tensor = _Tensor.from_address(pointer)
-    number = _DLPACK_TYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
-    if number is None:
+        return managed.tensor, bool(managed.flags & 1), place, capsule
+    return _Tensor.from_address(pointer), False, place, capsule
+
+
+def _number_of(tensor: _Tensor) -> Optional[int]:
+    return _DLPACK_TYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
+
+
+def _dtype_of(tensor: _Tensor) -> Any:
+    """NumPy's dtype of other elements than the library's; None: it has none."""
+    if tensor.lanes != 1 or tensor.bits % 8 or _number_of(tensor) not in (None, OCTETS):
+        return None
+    try:
+        return numpy.dtype("%s%d" % (_DLPACK_KINDS[tensor.code], tensor.bits // 8))
+    except (KeyError, TypeError):
+        return None
+
+
+def dlpack_dtype(x: Any, name: str) -> Any:
+    """NumPy's dtype of what x has for octets(wide=True); None: nothing."""
+    if not hasattr(x, "__dlpack__") or str(getattr(x, "dtype", "")).rpartition(".")[2] in DTYPES:
+        return None
+    opened = _opened(x, name)
+    return _dtype_of(opened[0])
+
+
+def _dlpack(x: Any, name: str, write: bool, wide: bool) -> Elements:
+    tensor, read_only, place, capsule = _opened(x, name)
+    number, dtype = _number_of(tensor), _dtype_of(tensor) if wide else None
+    if number is None and dtype is None:
         raise InvalidTypeError("%s has elements of %s; %s" % (name, getattr(x, "dtype", "another type"), ACCEPTED))
     shape = tuple(tensor.shape[: tensor.ndim])
     if not _compact(tensor, shape):
         raise InvalidArgumentError("%s is not contiguous (in C order)" % name)
     if write and read_only:
         raise InvalidArgumentError("%s is read-only, and would be written to" % name)
+    if dtype is not None:
+        number, shape = OCTETS, (*shape, dtype.itemsize)
     count = 1
     for length in shape:
         count *= length

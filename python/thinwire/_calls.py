@@ -115,7 +115,7 @@ def _output(out: Any, x: Any, source: Elements, shape: Any, offset: int = 0) -> 
     """Where the result goes, for input `source` of x: (out, address of input, address of output, anchor). Input that
     is `offset` elements behind the start of out is in place."""
     send, count, number, _, device, _ = source
-    read = octets if number == OCTETS else elements
+    read = _octets if number == OCTETS else elements
     if out is None:
         out = new(x, shape, number, device)
         recv, _, _, _, _, anchor = read(out, "out", True)
@@ -129,7 +129,7 @@ def _output(out: Any, x: Any, source: Elements, shape: Any, offset: int = 0) -> 
     if device is not place:
         same_memory(device, place, "x", "out")
     item = 1 if number == OCTETS else ITEM[number]
-    if count == 0:
+    if count == 0 or room == 0:
         pass
     elif send == recv + offset * item:
         send = lib.IN_PLACE
@@ -152,6 +152,13 @@ def _sizes(counts: Sequence[int], unit: int = 1) -> Any:
     return (ctypes.c_size_t * len(counts))(*(count * unit for count in counts))
 
 
+def _agree(count: int, counts: List[int], name: str, unit: int = 1, rank: Optional[int] = None) -> None:
+    """Raise unless x has as many elements as counts says, of all ranks or of one."""
+    said = sum(counts) if rank is None else counts[rank]
+    if count != said * unit:
+        raise InvalidArgumentError("x has %d elements, %s says %d" % (count // unit, name, said))
+
+
 def _share(comm: Any, count: int) -> int:
     if count % comm.size != 0:
         raise InvalidArgumentError("x has %d elements, which %d ranks cannot share equally" % (count, comm.size))
@@ -162,9 +169,13 @@ def _share(comm: Any, count: int) -> int:
 # ---- movement ------------------------------------------------------------------------------------
 
 
+def _octets(x: Any, name: str, write: bool = False) -> Elements:
+    return octets(x, name, write, True)
+
+
 def _source(seen: Any, tail: Tuple[int, ...], write: bool = False) -> Tuple[Elements, int]:
     """What moved() made of x; and what the library counts of each of its elements: bytes, or itself."""
-    return (octets(seen, "x", write), tail[0]) if tail else (elements(seen, "x", write), 1)
+    return (_octets(seen, "x", write), tail[0]) if tail else (elements(seen, "x", write), 1)
 
 
 def bcast(comm: Any, x: Any, codec: Any, root: int, same: bool, algorithm: Optional[str]) -> Call:
@@ -189,8 +200,7 @@ def allgatherv(comm: Any, x: Any, counts: Any, codec: Any, out: Any, algorithm: 
     seen, into, tail, back = moved(x, out, codec)
     source, unit = _source(seen, tail)
     _, count, number, _, device, anchor = source
-    if count != counts[comm.rank] * unit:
-        raise InvalidArgumentError("x has %d elements, counts says %d" % (count // unit, counts[comm.rank]))
+    _agree(count, counts, "counts", unit, comm.rank)
     into, send, recv, kept = _output(into, seen, source, (sum(counts), *tail), unit * sum(counts[: comm.rank]))
     how = _how(comm, codec, number, device, algorithm)
     sizes = _sizes(counts, unit)
@@ -213,8 +223,7 @@ def alltoallv(comm: Any, x: Any, send_counts: Any, recv_counts: Any, codec: Any,
     seen, into, tail, back = moved(x, out, codec)
     source, unit = _source(seen, tail)
     _, count, number, _, device, anchor = source
-    if count != sum(send_counts) * unit:
-        raise InvalidArgumentError("x has %d elements, send_counts says %d" % (count // unit, sum(send_counts)))
+    _agree(count, send_counts, "send_counts", unit)
     into, send, recv, kept = _output(into, seen, source, (sum(recv_counts), *tail))
     if send == lib.IN_PLACE and send_counts != recv_counts:
         raise InvalidArgumentError("in place, send_counts and recv_counts must be equal")
@@ -237,25 +246,70 @@ def gather(comm: Any, x: Any, codec: Any, root: int, out: Any) -> Call:
     return (comm._pointer, send, recv, count, root, how), (anchor, kept, x), back(into)
 
 
+def gatherv(comm: Any, x: Any, counts: Any, codec: Any, root: int, out: Any) -> Call:
+    root = _root(comm, root)
+    mine = comm.rank == root
+    seen, into, tail, back = moved(x, out if mine else None, codec)
+    source, unit = _source(seen, tail)
+    send, count, number, _, device, anchor = source
+    how = _how(comm, codec, number, device, None)
+    if not mine:
+        return (comm._pointer, send, count, None, None, None, root, how), (anchor, x), None
+    counts = _counts(comm, counts, "counts")
+    _agree(count, counts, "counts", unit, root)
+    into, send, recv, kept = _output(into, seen, source, (sum(counts), *tail), unit * sum(counts[:root]))
+    sizes = _sizes(counts, unit)
+    arguments = comm._pointer, send, count, recv, ctypes.addressof(sizes), None, root, how
+    return arguments, (anchor, kept, x, sizes), back(into)
+
+
+def _block(comm: Any, out: Any, codec: Any) -> Tuple[int, int, Optional[int], Any]:
+    """What another rank than the root of a scatter receives: address, count, how, anchor."""
+    if out is None:
+        raise InvalidArgumentError("out is needed on other ranks than the root, which alone has x")
+    seen, _, tail, _ = moved(out, None, codec)
+    (recv, count, number, _, device, anchor), _ = _source(seen, tail, True)
+    return recv, count, _how(comm, codec, number, device, None), (anchor, out)
+
+
 def scatter(comm: Any, x: Any, codec: Any, root: int, out: Any) -> Call:
     """The block, out or a new array, is the input of gather(), x its output."""
     root = _root(comm, root)
     if comm.rank != root:
-        if out is None:
-            raise InvalidArgumentError("out is needed on other ranks than the root, which alone has x")
-        seen, _, tail, _ = moved(out, None, codec)
-        (recv, count, number, _, device, anchor), _ = _source(seen, tail, True)
-        return (comm._pointer, None, recv, count, root, _how(comm, codec, number, device, None)), (anchor, out), out
+        recv, count, how, anchor = _block(comm, out, codec)
+        return (comm._pointer, None, recv, count, root, how), anchor, out
     seen, into, tail, back = moved(x, out, codec)
-    (send, count, number, shape, device, anchor), _ = _source(seen, tail)
+    source, _ = _source(seen, tail)
+    send, count, number, shape, device, anchor = source
     if len(shape) == len(tail) or shape[0] != comm.size:
         raise InvalidArgumentError("x must have a first axis of %d, a block for each rank" % comm.size)
     own = count // comm.size
-    into, place, recv, kept = _output(
-        into, seen, (send, count, number, shape, device, anchor), shape[1:], -root * own
-    )
+    into, place, recv, kept = _output(into, seen, source, shape[1:], -root * own)
     how = _how(comm, codec, number, device, None)
-    return (comm._pointer, send, lib.IN_PLACE if place == lib.IN_PLACE else recv, own, root, how), (anchor, kept, x), back(into)
+    return (comm._pointer, send, _there(place, recv), own, root, how), (anchor, kept, x), back(into)
+
+
+def scatterv(comm: Any, x: Any, counts: Any, codec: Any, root: int, out: Any) -> Call:
+    root = _root(comm, root)
+    if comm.rank != root:
+        recv, count, how, anchor = _block(comm, out, codec)
+        return (comm._pointer, None, None, None, recv, count, root, how), anchor, out
+    counts = _counts(comm, counts, "counts")
+    seen, into, tail, back = moved(x, out, codec)
+    source, unit = _source(seen, tail)
+    send, count, number, _, device, anchor = source
+    _agree(count, counts, "counts", unit)
+    into, place, recv, kept = _output(into, seen, source, (counts[root], *tail), -unit * sum(counts[:root]))
+    how = _how(comm, codec, number, device, None)
+    sizes = _sizes(counts, unit)
+    own = unit * counts[root]
+    arguments = comm._pointer, send, ctypes.addressof(sizes), None, _there(place, recv), own, root, how
+    return arguments, (anchor, kept, x, sizes), back(into)
+
+
+def _there(place: int, recv: int) -> int:
+    """Where the root's own block of a scatter goes: it may stay where it is."""
+    return lib.IN_PLACE if place == lib.IN_PLACE else recv
 
 
 def message(comm: Any, x: Any, rank: int, tag: int, write: bool) -> Call:
@@ -304,8 +358,7 @@ def reduce_scatter(
         how_many = length
     else:
         counts = _counts(comm, counts, "counts")
-        if sum(counts) != count:
-            raise InvalidArgumentError("x has %d elements, counts says %d" % (count, sum(counts)))
+        _agree(count, counts, "counts")
         sizes, length = _sizes(counts), counts[comm.rank]
         how_many = ctypes.addressof(sizes)
     if out is x:  # in place: the result is at the start of x

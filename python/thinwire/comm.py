@@ -56,8 +56,8 @@ class Comm:
 
     - x and out are contiguous arrays of float32, float64, float16 or bfloat16: NumPy arrays, or anything with the
       buffer protocol or DLPack, such as PyTorch's tensors. Results are new arrays of the kind of x, or out, which is returned too.
-      bcast, allgather(v), alltoall(v), gather and scatter move elements of any other type of NumPy, PyTorch and the
-      buffer protocol, too, as their bytes, without a codec.
+      bcast, allgather(v), alltoall(v), gather(v) and scatter(v) move elements of any other type, too, such as integers
+      and bools, as their bytes, without a codec.
     - codec is a spec ("tree8"), a Codec, or None: nothing is lost. For float64 only bitpack:1 to bitpack:8 and int:B
       exist, for 16-bit elements only bf16 or fp16, which leave them as they are, and codecs of less than 2 bytes.
     - algorithm names one ("direct", "two_pass", "grid", "hierarchical", "node", "mpi"), where it can serve.
@@ -341,6 +341,44 @@ class Comm:
     def scatter_init(self, x: Any, codec: CodecLike = None, *, root: int = 0, out: Any = None) -> Plan:
         """A plan of scatter()."""
         return self._plan("scatter", _calls.scatter(self, x, codec, root, out))
+
+    def gatherv(
+        self, x: Any, counts: Optional[Iterable[int]] = None, codec: CodecLike = None, *, root: int = 0, out: Any = None
+    ) -> Any:
+        """As gather() with counts[r] elements of rank r, which the root alone needs to know: one axis of
+        sum(counts). In place: x is its part of out."""
+        return self._run("gatherv", _calls.gatherv(self, x, counts, codec, root, out))
+
+    def igatherv(
+        self, x: Any, counts: Optional[Iterable[int]] = None, codec: CodecLike = None, *, root: int = 0, out: Any = None
+    ) -> Request:
+        """As gatherv(), nonblocking."""
+        return self._begin("igatherv", _calls.gatherv(self, x, counts, codec, root, out))
+
+    def gatherv_init(
+        self, x: Any, counts: Optional[Iterable[int]] = None, codec: CodecLike = None, *, root: int = 0, out: Any = None
+    ) -> Plan:
+        """A plan of gatherv()."""
+        return self._plan("gatherv", _calls.gatherv(self, x, counts, codec, root, out))
+
+    def scatterv(
+        self, x: Any, counts: Optional[Iterable[int]] = None, codec: CodecLike = None, *, root: int = 0, out: Any = None
+    ) -> Any:
+        """As scatter() with counts[r] elements for rank r, behind those for the ranks before: x and counts are needed
+        on the root alone, out elsewhere, which says how many are received. In place: the root's out is its part of x."""
+        return self._run("scatterv", _calls.scatterv(self, x, counts, codec, root, out))
+
+    def iscatterv(
+        self, x: Any, counts: Optional[Iterable[int]] = None, codec: CodecLike = None, *, root: int = 0, out: Any = None
+    ) -> Request:
+        """As scatterv(), nonblocking."""
+        return self._begin("iscatterv", _calls.scatterv(self, x, counts, codec, root, out))
+
+    def scatterv_init(
+        self, x: Any, counts: Optional[Iterable[int]] = None, codec: CodecLike = None, *, root: int = 0, out: Any = None
+    ) -> Plan:
+        """A plan of scatterv()."""
+        return self._plan("scatterv", _calls.scatterv(self, x, counts, codec, root, out))
 
     # ---- reductions: in the order of ranks, in the dtype of x, of decoded values --------------------
 

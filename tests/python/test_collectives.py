@@ -152,14 +152,46 @@ class Collectives(unittest.TestCase):
                 self.comm.scatter(None, codec, root=root, out=out)
                 self.same(out, want[rank], *what)
 
+    def test_gatherv_and_scatterv(self):
+        """Of other counts on each rank, none on some; on the root's side alone they are known."""
+        for number, (dtype, codec) in enumerate([("float32", "tree8"), ("float64", None), *((t, None) for t in TYPES)]):
+            most, form = COUNTS[number % len(COUNTS)], ("blocking", "nonblocking", "plan")[number % 3]
+            root, what = number % size, (dtype, codec, most, form)
+            counts = [most * (r % 3) // 2 for r in range(size)]
+            floats = dtype.startswith("float")
+            of = [numbers(c, dtype, r) if floats else self.any_bits(c, dtype, r) for r, c in enumerate(counts)]
+            want = [through(x, codec) if floats else x for x in of]
+            own = slice(sum(counts[:root]), sum(counts[: root + 1]))
+            known = counts if rank == root else None
+            got = call(self.comm, form, "gatherv", of[rank], known, codec, root=root)
+            block = np.zeros(counts[rank], dtype)
+            if rank == root:
+                self.same(got, np.concatenate(want), *what)
+                got[own] = of[rank]
+                self.assertIs(self.comm.gatherv(got[own], counts, codec, root=root, out=got), got)
+                self.same(got, np.concatenate(want), *what)
+                x = np.concatenate(of)
+                self.same(call(self.comm, form, "scatterv", x, counts, codec, root=root), want[rank], *what)
+                self.comm.scatterv(x, counts, codec, root=root, out=x[own])
+                self.same(x[own], want[rank], *what)
+            else:
+                self.assertIsNone(got)
+                self.comm.gatherv(of[rank], None, codec, root=root)
+                for each_form in (form, "blocking"):
+                    block[:] = np.zeros(counts[rank], dtype)
+                    self.assertIs(call(self.comm, each_form, "scatterv", None, None, codec, root=root, out=block), block)
+                    self.same(block, want[rank], *what)
+
     def test_blocks_that_do_not_fit(self):
         x, block = np.zeros((size + 1, 3), np.int8), np.zeros(3, np.int8)
         wrong = [lambda: self.comm.gather(block, root=size)]
         if rank == 0:
             wrong += [lambda: self.comm.scatter(x, out=block), lambda: self.comm.scatter(x[:size], out=block[:2])]
             wrong += [lambda: self.comm.gather(block, out=x), lambda: self.comm.scatter(np.int8(1))]
+            wrong += [lambda: self.comm.gatherv(block, [2] * size), lambda: self.comm.scatterv(block, [3] * (size + 1))]
+            wrong += [lambda: self.comm.scatterv(x.reshape(-1), [3] * size), lambda: self.comm.gatherv(block, [-1] * size)]
         else:
-            wrong.append(lambda: self.comm.scatter(None))
+            wrong += [lambda: self.comm.scatter(None), lambda: self.comm.scatterv(None)]
         for call_it in wrong:
             self.assertRaises(thinwire.InvalidArgumentError, call_it)
 

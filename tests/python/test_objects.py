@@ -114,6 +114,35 @@ class Objects(unittest.TestCase):
         with self.assertRaisesRegex(InvalidArgumentError, "accepted: memory of the host or CUDA"):
             self.comm.allreduce(DLPackOnly(self.x, device=(8, 0)))
 
+    def test_dlpack_of_other_types(self):
+        """Moved as their bytes; new arrays are NumPy's. With the array's dtype or without one."""
+        if not hasattr(self.x, "__dlpack__"):
+            self.skipTest("this NumPy has no DLPack")
+        for dtype in ("int8", "uint16", "int32", "int64", "complex64"):
+            x = (np.arange(size * 6).reshape(size, 6) - rank).astype(dtype)
+            every = np.stack([(np.arange(size * 6).reshape(size, 6) - r).astype(dtype) for r in range(size)])
+            got = self.comm.allgather(DLPackOnly(x))
+            self.assertEqual((got.dtype, got.shape, got.tobytes()), (every.dtype, every.shape, every.tobytes()))
+            out = DLPackOnly(np.zeros_like(x))
+            self.assertIs(self.comm.alltoall(DLPackOnly(x), out=out), out)
+            self.assertEqual(out.array.tobytes(), every[:, rank].tobytes())
+            counts = [6 * size] * size
+            for out in (DLPackOnly(np.zeros(6 * size * size, dtype)), np.zeros(6 * size * size, dtype)):
+                got = self.comm.gatherv(DLPackOnly(x), counts, out=out, root=size - 1)
+                if rank == size - 1:
+                    self.assertIs(got, out)
+                    self.assertEqual(getattr(out, "array", out).tobytes(), every.tobytes())
+            named = DLPackOnly(x.copy())
+            named.dtype = x.dtype
+            self.assertIs(self.comm.bcast(named), named)
+            self.assertEqual(named.array.tobytes(), every[0].tobytes())
+            with self.assertRaisesRegex(InvalidTypeError, "x holds %s, out float32" % dtype):
+                self.comm.allgather(DLPackOnly(x), out=np.zeros(every.shape, np.float32))
+            with self.assertRaisesRegex(InvalidTypeError, "which no codec encodes"):
+                self.comm.bcast(DLPackOnly(x), "fp32")
+            with self.assertRaisesRegex(InvalidArgumentError, "not contiguous"):
+                self.comm.bcast(DLPackOnly(x[:, ::2]))
+
     @unittest.skipIf(torch is None, "no PyTorch")
     def test_tensors(self):
         x = torch.from_numpy(self.x)
@@ -210,6 +239,8 @@ class Objects(unittest.TestCase):
             self.refused(InvalidArgumentError, "counts must be", c.allgatherv, x, [-1] * size)
             self.refused(InvalidTypeError, "counts is no list of numbers", c.allgatherv, x, [1.5] * size)
             self.refused(InvalidTypeError, "counts is no list of numbers", c.allgatherv, x, 1000)
+            self.refused(InvalidTypeError, "counts is no list of numbers", c.gatherv, x, root=rank)
+            self.refused(InvalidTypeError, "x has elements of object; accepted", c.bcast, np.array([None]))
             self.refused(InvalidArgumentError, "x has 1000 elements, counts says 999", c.allgatherv, x, [999] * size)
             self.refused(InvalidArgumentError, "x has 1000 elements, counts says", c.reduce_scatter, x, counts=[1001] * size)
             self.refused(
