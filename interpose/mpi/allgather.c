@@ -4,7 +4,8 @@
  * same.
  *
  * All ranks know all counts, so all know which blocks are encoded; with unequal counts the codec is
- * chosen by the largest block, and a block of any size is encoded.
+ * chosen by the largest block, and a block of any size is encoded. What no codec takes may go by
+ * the transport (move.h).
  */
 #include "config.h"
 
@@ -23,152 +24,125 @@ static int tw_allgather_move(const tw_transfer_t *x, MPI_Request *request)
 
 static const tw_manner_t tw_allgather_manner = {.move = tw_allgather_move};
 
-/* The blocks of the receive side, in items of its type. */
-typedef struct tw_gather_blocks {
-    tw_counts_t counts;
-    const int  *displs; /* NULL: one after another */
-} tw_gather_blocks_t;
+/* What the program called. */
+typedef struct tw_gather {
+    const void  *sendbuf;
+    int          sendcount;
+    MPI_Datatype sendtype;
+    void        *recvbuf;
+    tw_counts_t  counts; /* of the receive side, in items of its type */
+    MPI_Datatype recvtype;
+    bool         v; /* the form with counts */
+    MPI_Comm     comm;
+} tw_gather_t;
 
-static MPI_Aint tw_block_first(const tw_gather_blocks_t *blocks, int r)
+/* This rank's block as it is sent; false where MPI would refuse the call. */
+static bool tw_gather_own(const tw_call_t *call, const tw_gather_t *a, tw_items_t *own)
 {
-    return blocks->displs != NULL ? blocks->displs[r] : (MPI_Aint)r * blocks->counts.all;
-}
+    const int    rank  = call->comm->rank;
+    const size_t bytes = tw_counts_at(&a->counts, rank) * call->type.size;
 
-/* Where data is received, to which displacements may lead from anywhere; NULL: nowhere. */
-static const void *tw_blocks_data(const tw_call_t *call, const void *recvbuf,
-                                  const tw_gather_blocks_t *blocks)
-{
-    int r = 0;
-
-    while (r < blocks->counts.ranks && tw_counts_at(&blocks->counts, r) == 0) {
-        r++;
-    }
-    return r < blocks->counts.ranks ? tw_type_at(&call->type, recvbuf, tw_block_first(blocks, r))
-                                    : NULL;
-}
-
-/* Both calls: the transfer, or NULL if the native call is to be made. */
-static tw_transfer_t *tw_allgather_make(tw_call_t *call, const void *sendbuf, int sendcount,
-                                        MPI_Datatype sendtype, void *recvbuf,
-                                        const tw_gather_blocks_t *blocks, MPI_Datatype recvtype)
-{
-    size_t         sum, largest, items;
-    tw_transfer_t *x;
-    tw_type_t      send;
-    const void    *mine;
-
-    if (!tw_counts_look(&blocks->counts, &sum, &largest)) {
-        tw_call_refuse(call, TW_WHY_ARGUMENTS);
-        return NULL;
-    }
-    if (!tw_call_vector(call, (MPI_Aint)largest, recvtype)) {
-        tw_call_buffers(call, NULL, tw_blocks_data(call, recvbuf, blocks));
-        if (call->comm->usable) { /* counted, by the own block instead of the largest */
-            call->uncompressed = (uint64_t)(call->comm->size - 1) * call->type.size *
-                                 tw_counts_at(&blocks->counts, call->comm->rank);
+    own->type  = call->type;
+    own->at    = tw_type_at(&call->type, a->recvbuf, tw_counts_first(&a->counts, rank));
+    own->count = tw_counts_at(&a->counts, rank);
+    if (a->sendbuf != MPI_IN_PLACE) {
+        own->at    = a->sendbuf;
+        own->count = (size_t)a->sendcount;
+        if (a->sendcount < 0 || (a->sendcount > 0 && !tw_type_look(a->sendtype, &own->type)) ||
+            own->count * own->type.size != bytes ||
+            (bytes > 0 && call->why != TW_WHY_TYPE && own->type.kind != call->type.kind)) {
+            return false;
         }
-        return NULL;
     }
-    send  = call->type;
-    items = tw_counts_at(&blocks->counts, call->comm->rank);
-    mine  = tw_type_at(&call->type, recvbuf, tw_block_first(blocks, call->comm->rank));
-    if (sendbuf != MPI_IN_PLACE) {
-        if (sendcount < 0 || (sendcount > 0 && !tw_type_look(sendtype, &send)) ||
-            ((size_t)sendcount * send.size > 0 && send.kind != call->type.kind) ||
-            (size_t)sendcount * send.values != items * call->type.values) {
-            tw_call_refuse(call, TW_WHY_ARGUMENTS);
-            return NULL;
-        }
-        mine  = sendbuf;
-        items = (size_t)sendcount;
-    }
-    call->uncompressed = (uint64_t)(call->comm->size - 1) * items * send.size;
-    call->own          = items * send.values;
-    tw_call_buffers(call, items > 0 ? sendbuf : NULL, tw_blocks_data(call, recvbuf, blocks));
-    if ((recvbuf == NULL && call->type.dense) || recvbuf == MPI_IN_PLACE ||
-        (mine == NULL && send.dense && items > 0) || !tw_call_decide(call)) {
-        tw_call_refuse(call, TW_WHY_ARGUMENTS);
-        return NULL;
-    }
-    x = tw_transfer_make(call, &tw_allgather_manner, 1, blocks->counts.ranks);
-    tw_side_set(&x->send, &send, mine);
-    tw_side_add(&x->send, call->coded, items, 0);
-    tw_side_set(&x->recv, &call->type, recvbuf);
-    for (int r = 0; r < blocks->counts.ranks; r++) {
-        tw_side_add(&x->recv, call->coded, tw_counts_at(&blocks->counts, r),
-                    tw_block_first(blocks, r));
-    }
-    call->sent = (uint64_t)(blocks->counts.ranks - 1) * x->send.total;
-    return x;
+    return (a->recvbuf != NULL || !call->type.dense) && a->recvbuf != MPI_IN_PLACE &&
+           (own->at != NULL || !own->type.dense || own->count == 0);
 }
 
-/* What has no numbers to encode, as bytes. Blocks of as many as MPI would take. */
-static bool tw_allgather_moves(tw_call_t *call, const void *sendbuf, int sendcount,
-                               MPI_Datatype sendtype, void *recvbuf, int recvcount)
+static int tw_gather_codes(tw_call_t *call, const tw_gather_t *a, const tw_items_t *own,
+                           MPI_Request *request)
 {
-    tw_type_t send = call->type;
+    const int      ranks = a->counts.ranks;
+    tw_transfer_t *x     = tw_transfer_make(call, &tw_allgather_manner, 1, ranks);
 
-    if (!tw_call_moves(call) || recvbuf == MPI_IN_PLACE || (recvbuf == NULL && send.dense)) {
+    tw_side_set(&x->send, &own->type, own->at);
+    tw_side_add(&x->send, call->coded, own->count, 0);
+    tw_side_set(&x->recv, &call->type, a->recvbuf);
+    for (int r = 0; r < ranks; r++) {
+        tw_side_add(&x->recv, call->coded, tw_counts_at(&a->counts, r),
+                    tw_counts_first(&a->counts, r));
+    }
+    call->sent = (uint64_t)(ranks - 1) * x->send.total;
+    return tw_transfer_run(x, request);
+}
+
+static int tw_gather_native(const tw_gather_t *a, MPI_Request *request)
+{
+    return a->v ? tw_mpi_allgatherv(a->sendbuf, a->sendcount, a->sendtype, a->recvbuf,
+                                    a->counts.each, a->counts.displs, a->recvtype, a->comm, request)
+                : tw_mpi_allgather(a->sendbuf, a->sendcount, a->sendtype, a->recvbuf, a->counts.all,
+                                   a->recvtype, a->comm, request);
+}
+
+/* Counts that can be looked at: what the call would move. */
+static bool tw_gather_look(tw_call_t *call, const tw_gather_t *a, tw_items_t *own)
+{
+    size_t sum, largest, mine;
+
+    if (!tw_counts_look(&a->counts, &sum, &largest)) {
         return false;
     }
-    if (sendbuf != MPI_IN_PLACE &&
-        (sendcount < 0 || !tw_type_look(sendtype, &send) ||
-         (size_t)sendcount * send.size != call->bytes || (sendbuf == NULL && send.dense))) {
-        return false;
+    tw_call_vector(call, (MPI_Aint)largest, a->recvtype);
+    mine      = tw_counts_at(&a->counts, call->comm->rank);
+    call->own = mine * call->type.values;
+    if (call->comm->usable) { /* counted by the own block instead of the largest */
+        call->uncompressed = (uint64_t)(call->comm->size - 1) * mine * call->type.size;
     }
-    return tw_move_allgather(call, sendbuf, &send, (size_t)sendcount, recvbuf, (size_t)recvcount);
+    tw_call_buffers(call, mine > 0 ? a->sendbuf : NULL,
+                    tw_counts_data(&a->counts, &call->type, a->recvbuf));
+    return (call->why == TW_WHY_NOT || call->why == TW_WHY_TYPE) && tw_gather_own(call, a, own);
+}
+
+static int tw_gather_call(tw_call_t *call, const tw_gather_t *a, bool fine, MPI_Request *request)
+{
+    tw_items_t own;
+    int        result = MPI_SUCCESS;
+
+    fine = fine && tw_gather_look(call, a, &own);
+    if (fine && tw_call_decide(call)) {
+        return tw_gather_codes(call, a, &own, request);
+    }
+    tw_call_refuse(call, TW_WHY_ARGUMENTS);
+    if (!fine || !tw_move_allgather(call, &own, a->recvbuf, &a->counts)) {
+        result = tw_gather_native(a, request);
+    }
+    tw_call_end(call);
+    return result;
 }
 
 int tw_on_allgather(const void *site, const void *sendbuf, int sendcount, MPI_Datatype sendtype,
                     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
                     MPI_Request *request)
 {
-    tw_gather_blocks_t blocks = {.counts = {.all = recvcount}};
-    tw_transfer_t     *x      = NULL;
-    tw_call_t          call;
-    int                result;
+    tw_gather_t a = {sendbuf,  sendcount, sendtype, recvbuf, {.all = recvcount},
+                     recvtype, false,     comm};
+    tw_call_t   call;
 
     tw_call_begin(&call, site, TW_RULE_ALLGATHER, request != NULL, comm);
-    blocks.counts.ranks = call.comm != NULL ? call.comm->size : 0;
-    if (call.comm == NULL || recvcount < 0) {
-        tw_call_refuse(&call, TW_WHY_ARGUMENTS);
-    } else {
-        x = tw_allgather_make(&call, sendbuf, sendcount, sendtype, recvbuf, &blocks, recvtype);
-    }
-    if (x != NULL) {
-        return tw_transfer_run(x, request);
-    }
-    if (tw_allgather_moves(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount)) {
-        tw_call_end(&call);
-        return MPI_SUCCESS;
-    }
-    result =
-        tw_mpi_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
-    tw_call_end(&call);
-    return result;
+    a.counts.ranks = call.comm != NULL ? call.comm->size : 0;
+    return tw_gather_call(&call, &a, call.comm != NULL && recvcount >= 0, request);
 }
 
 int tw_on_allgatherv(const void *site, const void *sendbuf, int sendcount, MPI_Datatype sendtype,
                      void *recvbuf, const int recvcounts[], const int displs[],
                      MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    tw_gather_blocks_t blocks = {.counts = {.each = recvcounts}, .displs = displs};
-    tw_transfer_t     *x      = NULL;
-    tw_call_t          call;
-    int                result;
+    tw_gather_t a = {sendbuf,  sendcount, sendtype, recvbuf, {.each = recvcounts, .displs = displs},
+                     recvtype, true,      comm};
+    tw_call_t   call;
+    bool        fine;
 
     tw_call_begin(&call, site, TW_RULE_ALLGATHERV, request != NULL, comm);
-    blocks.counts.ranks = call.comm != NULL ? call.comm->size : 0;
-    if (call.comm == NULL || !call.comm->usable || recvcounts == NULL || displs == NULL) {
-        tw_call_refuse(&call, TW_WHY_ARGUMENTS);
-    } else {
-        x = tw_allgather_make(&call, sendbuf, sendcount, sendtype, recvbuf, &blocks, recvtype);
-    }
-    if (x != NULL) {
-        return tw_transfer_run(x, request);
-    }
-    result = tw_mpi_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
-                               comm, request);
-    tw_call_end(&call);
-    return result;
+    fine           = call.comm != NULL && call.comm->usable && recvcounts != NULL && displs != NULL;
+    a.counts.ranks = fine ? call.comm->size : 0;
+    return tw_gather_call(&call, &a, fine, request);
 }

@@ -21,7 +21,6 @@ static const tw_manner_t tw_alltoallv_manner = {.move = tw_transfer_pairs, .mixe
 typedef struct tw_leg {
     const void  *buffer;
     tw_counts_t  counts;
-    const int   *displs;
     MPI_Datatype datatype;
     tw_type_t    type;
     size_t       items, most; /* in all, of one peer */
@@ -30,20 +29,9 @@ typedef struct tw_leg {
 /* Would MPI take it? */
 static bool tw_leg_look(tw_leg_t *leg)
 {
-    return leg->counts.each != NULL && leg->displs != NULL &&
+    return leg->counts.each != NULL && leg->counts.displs != NULL &&
            tw_counts_look(&leg->counts, &leg->items, &leg->most) &&
            tw_type_look(leg->datatype, &leg->type);
-}
-
-/* Where data is, to which displacements may lead from anywhere; NULL: nowhere. */
-static const void *tw_leg_data(const tw_leg_t *leg)
-{
-    int r = 0;
-
-    while (r < leg->counts.ranks && tw_counts_at(&leg->counts, r) == 0) {
-        r++;
-    }
-    return r < leg->counts.ranks ? tw_type_at(&leg->type, leg->buffer, leg->displs[r]) : NULL;
 }
 
 /* What goes to or comes from each peer; returns how many pairs are encoded. */
@@ -59,7 +47,7 @@ static int tw_side_decide(tw_call_t *call, tw_side_t *side, const tw_leg_t *leg)
                 ? tw_call_decide_pair(call, leg->type.kind, items * leg->type.values)
                 : NULL;
 
-        tw_side_add(side, choice, items, leg->displs[r]);
+        tw_side_add(side, choice, items, tw_counts_first(&leg->counts, r));
         encoded += choice != NULL;
         if (choice != NULL && tw_state.config.max_error > 0.0) {
             const int rung = tw_rung_after(choice);
@@ -95,7 +83,9 @@ static tw_transfer_t *tw_alltoallv_make(tw_call_t *call, tw_leg_t *send, tw_leg_
     call->bytes  = (uint64_t)send->most * send->type.size; /* the size of the message */
     call->uncompressed =
         (uint64_t)send->type.size * (send->items - tw_counts_at(&send->counts, call->comm->rank));
-    tw_call_buffers(call, in_place ? NULL : tw_leg_data(send), tw_leg_data(recv));
+    tw_call_buffers(call,
+                    in_place ? NULL : tw_counts_data(&send->counts, &send->type, send->buffer),
+                    tw_counts_data(&recv->counts, &recv->type, recv->buffer));
     if (call->why != TW_WHY_NOT) {
         return NULL;
     }
@@ -150,9 +140,9 @@ int tw_on_alltoallv(const void *site, const void *sendbuf, const int sendcounts[
                     MPI_Comm comm, MPI_Request *request)
 {
     tw_leg_t send = {
-        .buffer = sendbuf, .counts = {.each = sendcounts}, .displs = sdispls, .datatype = sendtype};
+        .buffer = sendbuf, .counts = {.each = sendcounts, .displs = sdispls}, .datatype = sendtype};
     tw_leg_t recv = {
-        .buffer = recvbuf, .counts = {.each = recvcounts}, .displs = rdispls, .datatype = recvtype};
+        .buffer = recvbuf, .counts = {.each = recvcounts, .displs = rdispls}, .datatype = recvtype};
     tw_transfer_t *x       = NULL;
     int            encoded = 0, result;
     tw_call_t      call;

@@ -3,9 +3,9 @@
  *
  * An entry is made at the first call on a communicator, locally, and goes when the program frees
  * the communicator (or at MPI_Finalize), together with the private duplicate that the transport
- * uses, if there is one. A duplicate is made only inside a blocking Allreduce, Bcast or Allgather,
- * so that whether it exists follows from the communicator's history of collectives and is equal on
- * all ranks. */
+ * uses, if there is one. A duplicate is made only inside a blocking Allreduce, Bcast or
+ * Allgather(v), so that whether it exists follows from the communicator's history of collectives
+ * and is equal on all ranks. */
 #ifndef TW_INTERPOSE_COMMS_H
 #define TW_INTERPOSE_COMMS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/mpi/move.c - see move.h.
+ * interpose/mpi/move.c - see move.h. The transport gets blocks that follow each other in the order
+ * of ranks: displacements may differ between ranks.
  */
 #include "config.h"
 
@@ -33,22 +34,22 @@ static tw_comm_t *tw_move_by(tw_call_t *call)
     return comm;
 }
 
-/* root -1: an allgather. */
+/* counts: of an allgather, a rank's bytes; NULL: a broadcast. */
 static void tw_move_transport(const tw_call_t *call, tw_comm_t *comm, const void *from, void *to,
-                              int root)
+                              const size_t *counts, int root)
 {
     const tw_how_t how = {.codec = tw_codec_bytes(), .exec = &tw_state.exec};
     tw_status_t    status;
 
     pthread_mutex_lock(&call->comm->lock);
     tw_device_enter(call->comm->handle, call->comm->device);
-    status = root < 0 ? tw_allgather(comm, from, to, call->bytes, &how)
-                      : tw_bcast(comm, to, call->bytes, root, &how);
+    status = counts != NULL ? tw_allgatherv(comm, from, to, counts, NULL, &how)
+                            : tw_bcast(comm, to, call->bytes, root, &how);
     tw_device_leave(call->comm->device);
     pthread_mutex_unlock(&call->comm->lock);
     if (status != TW_OK) {
         tw_give_up(call->comm->handle, "the %s of %llu bytes failed: %s",
-                   root < 0 ? "MPI_Allgather" : "MPI_Bcast", (unsigned long long)call->bytes,
+                   tw_rule_op_names[call->op], (unsigned long long)call->bytes,
                    tw_status_text(status));
     }
 }
@@ -71,7 +72,7 @@ bool tw_move_bcast(tw_call_t *call, void *buffer, size_t items, int root)
     if (copy != NULL && sender) {
         tw_form_pack(call, &type, buffer, items, copy);
     }
-    tw_move_transport(call, comm, NULL, copy != NULL ? copy : buffer, root);
+    tw_move_transport(call, comm, NULL, copy != NULL ? copy : buffer, NULL, root);
     if (copy != NULL && !sender) {
         tw_form_unpack(call, &type, copy, items, buffer);
     }
@@ -79,37 +80,88 @@ bool tw_move_bcast(tw_call_t *call, void *buffer, size_t items, int root)
     return true;
 }
 
-bool tw_move_allgather(tw_call_t *call, const void *sendbuf, const tw_type_t *send,
-                       size_t send_items, void *recvbuf, size_t items)
+/* Do the blocks follow each other in the order of ranks? */
+static bool tw_move_in_order(const tw_counts_t *counts)
 {
-    const size_t ranks    = (size_t)call->comm->size;
-    const bool   in_place = sendbuf == MPI_IN_PLACE;
-    tw_type_t    from = *send, to = call->type;
-    char        *own, *copy;
-    tw_comm_t   *comm;
+    MPI_Aint next = 0;
+    bool     any  = false;
 
-    if (!tw_call_moves(call) || !tw_move_reaches(call, recvbuf, &to.device) ||
-        !tw_move_reaches(call, in_place ? recvbuf : sendbuf, &from.device)) {
+    for (int r = 0; r < counts->ranks; r++) {
+        if (tw_counts_at(counts, r) > 0) {
+            if (any && tw_counts_first(counts, r) != next) {
+                return false;
+            }
+            next = tw_counts_first(counts, r) + (MPI_Aint)tw_counts_at(counts, r);
+            any  = true;
+        }
+    }
+    return true;
+}
+
+/* Blocks that follow each other to where they belong. */
+static void tw_move_place(const tw_call_t *call, const tw_type_t *type, const char *blocks,
+                          void *buffer, const tw_counts_t *counts)
+{
+    for (int r = 0; r < counts->ranks; r++) {
+        const size_t items = tw_counts_at(counts, r);
+
+        if (items > 0) {
+            tw_form_unpack(call, type, blocks, items,
+                           tw_type_at(type, buffer, tw_counts_first(counts, r)));
+            blocks += items * type->size;
+        }
+    }
+}
+
+/* The bytes of each rank's block; in all, and before this rank's. */
+static size_t *tw_move_bytes(const tw_call_t *call, const tw_counts_t *counts, size_t *total,
+                             size_t *before)
+{
+    size_t *bytes = tw_buffer_get(call->comm->handle, (size_t)counts->ranks * sizeof(*bytes));
+
+    *total = *before = 0;
+    for (int r = 0; r < counts->ranks; r++) {
+        bytes[r] = tw_counts_at(counts, r) * call->type.size;
+        *before += r < call->comm->rank ? bytes[r] : 0;
+        *total += bytes[r];
+    }
+    return bytes;
+}
+
+bool tw_move_allgather(tw_call_t *call, const tw_items_t *own, void *recvbuf,
+                       const tw_counts_t *counts)
+{
+    tw_type_t   from = own->type, to = call->type;
+    void *const data = tw_counts_data(counts, &to, recvbuf);
+    const bool  some = own->count * from.size > 0;
+    const void *send = own->at;
+    char       *copy, *mine;
+    size_t     *bytes, total, before;
+    tw_comm_t  *comm;
+
+    if (!tw_call_moves(call) || !tw_move_reaches(call, data, &to.device) ||
+        !tw_move_reaches(call, some ? send : NULL, &from.device)) {
         return false;
     }
     comm = tw_move_by(call);
     if (comm == NULL) {
         return false;
     }
-    copy = tw_type_at_hand(&to) ? NULL : tw_buffer_get(call->comm->handle, ranks * call->bytes);
-    own  = (copy != NULL ? copy : (char *)recvbuf) + (size_t)call->comm->rank * call->bytes;
-    if (in_place && copy != NULL) {
-        tw_form_pack(call, &to, tw_type_at(&to, recvbuf, (MPI_Aint)items * call->comm->rank), items,
-                     own);
-    } else if (!in_place && !tw_type_at_hand(&from)) {
-        tw_form_pack(call, &from, sendbuf, send_items, own);
-        sendbuf = own;
+    bytes = tw_move_bytes(call, counts, &total, &before);
+    copy  = tw_type_at_hand(&to) && tw_move_in_order(counts)
+                ? NULL
+                : tw_buffer_get(call->comm->handle, total);
+    mine  = (copy != NULL ? copy : (char *)data) + before;
+    if (some && !tw_type_at_hand(&from)) {
+        tw_form_pack(call, &from, send, own->count, mine);
+        send = mine;
     }
-    tw_move_transport(call, comm, in_place || sendbuf == own ? TW_IN_PLACE : sendbuf,
-                      own - (size_t)call->comm->rank * call->bytes, -1);
+    tw_move_transport(call, comm, some && send != mine ? send : TW_IN_PLACE, mine - before, bytes,
+                      0);
     if (copy != NULL) {
-        tw_form_unpack(call, &to, copy, ranks * items, recvbuf);
+        tw_move_place(call, &to, copy, recvbuf, counts);
     }
     tw_buffer_put(copy);
+    tw_buffer_put(bytes);
     return true;
 }

@@ -10,15 +10,24 @@
 #define TW_INTERPOSE_MOVE_H
 
 #include "interpose/call.h"
+#include "interpose/mpi/counts.h"
+
+/* So many items of a type. */
+typedef struct tw_items {
+    tw_type_t   type;
+    const void *at;
+    size_t      count;
+} tw_items_t;
 
 /** Calls that were refused for their type, with arguments that MPI would take: `items` items of
- * call->type, in an allgather from each rank. By settings, rules, threshold and nodes, the same on
- * all ranks; the first time on a communicator collective.
+ * call->type. By settings, rules, threshold and nodes, the same on all ranks; the first time on a
+ * communicator collective.
  * @return false: it stays MPI's, nothing was sent. */
 bool tw_move_bcast(tw_call_t *call, void *buffer, size_t items, int root);
 
-/** sendbuf may be MPI_IN_PLACE; else it has send_items of another type, with as many bytes. */
-bool tw_move_allgather(tw_call_t *call, const void *sendbuf, const tw_type_t *send,
-                       size_t send_items, void *recvbuf, size_t items);
+/** Blocks of call->type in recvbuf. own: what this rank sends, of as many bytes as its block; in
+ * place it is that block. */
+bool tw_move_allgather(tw_call_t *call, const tw_items_t *own, void *recvbuf,
+                       const tw_counts_t *counts);
 
 #endif /* TW_INTERPOSE_MOVE_H */

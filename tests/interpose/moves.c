@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/interpose/moves.c - broadcasts and allgathers of what no codec takes, legal ones of which
  * ranks say the same signature by different types: contiguous or single, with holes on some ranks
- * alone, MPI_BYTE beside MPI_PACKED, by addresses, from read-only memory, in place; and what must
- * stay MPI's. Prints how many of the former had more than no byte.
+ * alone, MPI_BYTE beside MPI_PACKED, by addresses, from read-only memory, in place, with blocks of
+ * other lengths, none, and in other places on each rank; and what must stay MPI's. Prints how many
+ * of the former had more than no byte.
  */
 #include "config.h"
 
@@ -126,12 +127,59 @@ static void allgather(const layout_t *out, const layout_t *in, int n, int turn, 
     free(own);
 }
 
+/* Blocks of 0, 4000 and 8000 bytes, or all of 0, in places that each rank chooses: one after
+ * another, with gaps, or from the last to the first; those of nothing are anywhere. Open MPI 4.1
+ * itself hangs from 3 ranks on: it chooses how by counts, which differ. */
+static void allgatherv(const layout_t *out, const layout_t *in, int some, int turn, int in_place)
+{
+    const size_t   room = (size_t)size * ROOM;
+    const int      item = in->unit / in->block > 0 ? in->unit / in->block * in->step : in->unit;
+    unsigned char *all = malloc(room), *want = malloc(room), *own = malloc(ROOM);
+    int           *counts = malloc(2 * (size_t)size * sizeof(*counts)), *displs = counts + size;
+    int            next = 0, n = 0;
+
+    memset(all, 0xee, room);
+    memset(want, 0xee, room);
+    for (int k = 0; k < size; k++) {
+        const int r     = (rank + turn) % 3 == 2 ? size - 1 - k : k;
+        const int bytes = some ? (r + turn) % 3 * 4000 : 0;
+
+        counts[r] = bytes / in->unit;
+        displs[r] = bytes > 0 ? next : 123456;
+        n         = r == rank ? bytes : n;
+        for (int i = 0; i < bytes; i++) {
+            const size_t at = (size_t)next * (size_t)item + (size_t)(i / in->block * in->step) +
+                              (size_t)(i % in->block);
+
+            want[at] = value(turn + r, i);
+            all[at]  = in_place && r == rank ? want[at] : 0x77;
+        }
+        next += counts[r] + (rank + turn) % 3;
+    }
+    fill(own, out, n, turn + rank, 1);
+    MPI_Allgatherv(in_place ? MPI_IN_PLACE : own, in_place ? -7 : n / out->unit,
+                   in_place ? MPI_DATATYPE_NULL : out->type, all, counts, displs, in->type,
+                   MPI_COMM_WORLD);
+    moves += some;
+    if (memcmp(all, want, room) != 0) {
+        printf("rank %d: an allgatherv, turn %d, as %s, %s%s is wrong\n", rank, turn, out->name,
+               in->name, in_place ? ", in place" : "");
+        failures++;
+    }
+    free(all);
+    free(want);
+    free(own);
+    free(counts);
+}
+
 static void allgathers(const layout_t *ints)
 {
     for (int shift = 0; shift < 4; shift++) {
         for (int n = 0; n <= 4000; n += 4000) {
             allgather(&ints[(rank + shift) % 4], &ints[(2 * rank + shift) % 4], n, shift, 0);
             allgather(&ints[0], &ints[(rank + shift) % 4], n, shift, 1);
+            allgatherv(&ints[(rank + shift) % 4], &ints[(2 * rank + shift) % 4], n > 0, shift, 0);
+            allgatherv(&ints[0], &ints[(rank + shift) % 4], n > 0, shift, 1);
         }
     }
 }
@@ -146,6 +194,7 @@ static void signatures(void)
     const layout_t others[] = {{"bytes", MPI_BYTE, 1, N, N}, {"packed", MPI_PACKED, 1, N, N}};
     int            turn     = 0;
 
+    MPI_Type_set_name(ints[0].type, "float");
     for (int root = 0; root < size; root++) {
         for (int shift = 0; shift < 4; shift++) {
             for (int n = 0; n <= 4000; n += 4000) {
