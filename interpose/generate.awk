@@ -118,7 +118,7 @@ function wrapper(name, params, args, handler_call) {
     print "    int result;\n"
     print "    if (!tw_enter()) {\n        return " pass_on(name, params, args) ";\n    }"
     print "    result = " handler_call ";"
-    if (params ~ /request$/) { print "    tw_recording_request(result, request);" }
+    if (params ~ /request$/) { print "    tw_recording_request(result, TW_C(request));" }
     print "    tw_leave();\n    return result;\n}\n"
 }
 
@@ -157,8 +157,8 @@ function watched(symbol, name, params, args, nonblocking, form, large_count) {
     watch_begin("(MPI_Comm)comm", nonblocking, form)
     print "    " watch_size(large_count, 0) ";"
     print "    result = " pass_on(name, params, args) ";"
-    print "    " (form == 1 ? "tw_persistent_add(&call, result, request)" : "tw_call_end(&call)") ";"
-    if (nonblocking && form != 1) { print "    tw_recording_request(result, request);" }
+    print "    " (form == 1 ? "tw_persistent_add(&call, result, TW_C(request))" : "tw_call_end(&call)") ";"
+    if (nonblocking && form != 1) { print "    tw_recording_request(result, TW_C(request));" }
     print "    tw_leave();\n    return result;\n}\n"
 }
 
@@ -258,9 +258,9 @@ function start(    n, p, a, count, requests, freed) {
         head("MPI_" $2, p)
         print "    uint64_t start;\n    int      result;\n"
         print "    tw_ready();\n    if (!tw_persistent_any()" (freed ? "" : " && !tw_is_recording()") ") {\n        return " pass_on($2, p, a) ";\n    }"
-        print "    start = " (freed ? "tw_persistent_free(" requests ")" : "tw_persistent_before()") ";"
+        print "    start = " (freed ? "tw_persistent_free(TW_C(" requests "))" : "tw_persistent_before()") ";"
         print "    result = " pass_on($2, p, a) ";"
-        print "    tw_persistent_after(start, result == MPI_SUCCESS ? " count " : 0, " requests ");"
+        print "    tw_persistent_after(start, result == MPI_SUCCESS ? " count " : 0, TW_C(" requests "));"
         print "    return result;\n}\n"
     }
     if (out == "wrap_f.c") { fortran_starts($2, n, freed) }
@@ -271,11 +271,11 @@ function by_status(name) { return name ~ /^Request_get_status_/ }
 
 # What is finished after the call: what is MPI_REQUEST_NULL now, or what the call says is complete. Indices
 # begin with `first`.
-function finishing(name, requests, fine, suffix, first) {
-    if (name ~ /^Request_get_status(_all)?$/) { return "    tw_pending_finish" suffix "(&seen, NULL, " fine "*flag);" }
+function finishing(name, requests, fine, first) {
+    if (name ~ /^Request_get_status(_all)?$/) { return "    tw_pending_finish(&seen, TW_C(NULL), " fine "*flag);" }
     if (name == "Request_get_status_any") { return "    tw_pending_finish_at(&seen, " fine "*flag ? 1 : 0, index, " first ");" }
     if (name == "Request_get_status_some") { return "    tw_pending_finish_at(&seen, " fine "*outcount > 0 ? *outcount : 0, indices, " first ");" }
-    return "    tw_pending_finish" suffix "(&seen, " requests ", 0);"
+    return "    tw_pending_finish(&seen, " requests ", 0);"
 }
 
 # The same for what is recorded, where a call that only looks completes nothing. `fine`: has it succeeded?
@@ -295,11 +295,11 @@ function completion(    n, p, a, i, count, requests) {
     prefix = "MPI_"
     member($2, p)
     count = names[1] == "count" ? "count" : "1"
-    requests = names[1] == "count" ? names[2] : (types[1] ~ /\*/ ? names[1] : "&handle")
+    requests = "TW_C(" (names[1] == "count" ? names[2] : (types[1] ~ /\*/ ? names[1] : "&handle")) ")"
     if (out == "wrap_c.c") {
         head("MPI_" $2, p)
         print "    tw_recording_waits_t waits;\n    tw_completion_t  seen;\n    bool             ours;\n    int              result;"
-        if (requests == "&handle") { print "    const MPI_Request handle = (MPI_Request)" names[1] ";" }
+        if (requests == "TW_C(&handle)") { print "    const MPI_Request handle = (MPI_Request)" names[1] ";" }
         print "\n    tw_ready();"
         if (by_status($2)) { may_lack($2, "MPI_" $2) }
         print "    ours = tw_pending_any();"
@@ -308,7 +308,7 @@ function completion(    n, p, a, i, count, requests) {
         print "    tw_recording_wait_begin(&waits, " count ", " requests ");"
         print "    if (ours) {\n        tw_pending_look(&seen, " count ", " requests ");\n    }"
         print "    result = " pass_on($2, p, a) ";"
-        print "    if (ours) {\n    " finishing($2, requests, "result == MPI_SUCCESS && ", "", 0) "\n    }"
+        print "    if (ours) {\n    " finishing($2, requests, "result == MPI_SUCCESS && ", 0) "\n    }"
         print recorded($2, "result == MPI_SUCCESS", 0)
         print "    return result;\n}\n"
     }

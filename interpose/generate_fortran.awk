@@ -34,8 +34,8 @@ function watched_f(low, n, nonblocking, form) {
     watch_begin("tw_next.Comm_f2c(*comm)", nonblocking, form)
     print "    " watch_size(0, 1) ";"
     print "    next(" passed_args ");"
-    print "    " (form == 1 ? "tw_persistent_add_f(&call, TW_IERR(ierr), request)" : "tw_call_end(&call)") ";"
-    if (nonblocking && form != 1) { print "    tw_recording_request_f(TW_IERR(ierr), request);" }
+    print "    " (form == 1 ? "tw_persistent_add(&call, TW_IERR(ierr), TW_F(request))" : "tw_call_end(&call)") ";"
+    if (nonblocking && form != 1) { print "    tw_recording_request(TW_IERR(ierr), TW_F(request));" }
     print "    tw_leave();\n}"
     print "TW_ALIAS(" low "_f08_, " low "_, (" passed_params "));\n"
 }
@@ -50,9 +50,9 @@ function fortran_starts(name, n, freed) {
 function fortran_start(name, n, freed, suffix,    requests) {
     requests = names[n]
     passed(fortran_name(name, suffix), n, "    uint64_t start = 0;")
-    print "    if (tw_persistent_any()" (freed ? "" : " || tw_is_recording()") ") {\n        start = " (freed ? "tw_persistent_free_f(" requests ")" : "tw_persistent_before()") ";\n    }"
+    print "    if (tw_persistent_any()" (freed ? "" : " || tw_is_recording()") ") {\n        start = " (freed ? "tw_persistent_free(TW_F(" requests "))" : "tw_persistent_before()") ";\n    }"
     print "    next(" passed_args ");"
-    print "    if (start != 0) {\n        tw_persistent_after_f(start, " (names[1] == "count" ? "*count" : "1") ", " requests ");\n    }\n}\n"
+    print "    if (start != 0) {\n        tw_persistent_after(start, " (names[1] == "count" ? "*count" : "1") ", TW_F(" requests "));\n    }\n}\n"
 }
 
 function fortran_completions(name, n) {
@@ -65,14 +65,14 @@ function fortran_completions(name, n) {
 # Only the requests are looked at.
 function fortran_completion(name, n, suffix,    count, requests) {
     count = names[1] == "count" ? "*count" : "1"
-    requests = names[1] == "count" ? names[2] : names[1]
+    requests = "TW_F(" (names[1] == "count" ? names[2] : names[1]) ")"
     passed(fortran_name(name, suffix), n, "    tw_recording_waits_t waits = {.start_ns = 0};\n    tw_completion_t  seen;\n    bool             ours, recorded;")
     print "    ours     = tw_pending_any();\n    recorded = tw_is_recording();"
-    print "    if (recorded) {\n        tw_recording_wait_begin_f(&waits, " count ", " requests ");\n    }"
-    print "    if (ours) {\n        tw_pending_look_f(&seen, " count ", " requests ");\n    }"
+    print "    if (recorded) {\n        tw_recording_wait_begin(&waits, " count ", " requests ");\n    }"
+    print "    if (ours) {\n        tw_pending_look(&seen, " count ", " requests ");\n    }"
     print "    next(" passed_args ");"
     print "    if (ours) {"
-    print "    " finishing(name, requests, "", "_f", 1)
+    print "    " finishing(name, requests, "", 1)
     print "    }\n    if (recorded) {"
     print "    " recorded(name, "TW_IERR(ierr) == MPI_SUCCESS", 1)
     print "    }\n}\n"
@@ -124,7 +124,7 @@ function fortran_convert(name, n, handler, tail, always,    i, p, call, before, 
     } else {
         print "    if (tw_enter()) {"
         print "        result = " handler "(TW_SITE" call tail ");"
-        if (call ~ /&c_request$/) { print "        tw_recording_request(result, &c_request);" }
+        if (call ~ /&c_request$/) { print "        tw_recording_request(result, TW_C(&c_request));" }
         print "        tw_leave();\n    } else {"
         print "        result = tw_next." name "(" substr(call, 3) ");\n    }"
     }

@@ -66,7 +66,7 @@ function sent_call(name, large_count, fortran,    i, k, m, j, parts, factors, f,
         text = text ", "
         for (j = 1; j <= k; j++) { text = text (j > 1 ? " * " : "") argument(factors[j], fortran) }
     }
-    if (name ~ /_init$/) { f = fortran ? "kept_f" : "kept"; text = text ", request" }
+    if (name ~ /_init$/) { f = "kept"; text = text ", " (fortran ? "TW_F" : "TW_C") "(request)" }
     return "tw_message_" f "(TW_SITE, " sent_as(name, large_count) text ")"
 }
 

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "interpose/mpi/late.h"
+#include "interpose/mpi/requests.h"
 #include "interpose/report/records.h"
 #include "interpose/mpi/types.h"
 
@@ -38,9 +39,7 @@ void tw_message_sent(const void *site, unsigned what, const void *buf, MPI_Count
 
 /* The same of a persistent request, counted at each start (watch.c). */
 void tw_message_kept(const void *site, unsigned what, const void *buf, MPI_Count count,
-                     MPI_Datatype datatype, int dest, MPI_Comm comm, const MPI_Request *request);
-void tw_message_kept_f(const void *site, unsigned what, const void *buf, MPI_Count count,
-                       MPI_Datatype datatype, int dest, MPI_Comm comm, const MPI_Fint *request);
+                     MPI_Datatype datatype, int dest, MPI_Comm comm, tw_requests_t request);
 
 /* `count` items to or from a window of a rank. */
 void tw_message_moved(const void *site, unsigned what, MPI_Count count, MPI_Datatype datatype,

@@ -132,16 +132,18 @@ static void tw_completion_note(tw_completion_t *seen, int most, int i, MPI_Reque
     }
 }
 
-void tw_pending_look(tw_completion_t *seen, int count, const MPI_Request requests[])
+void tw_pending_look(tw_completion_t *seen, int count, tw_requests_t requests)
 {
     tw_completion_begin(seen);
-    pthread_mutex_lock(&tw_pending_lock);
     for (int i = 0; i < count; i++) {
-        if (requests[i] != MPI_REQUEST_NULL) {
-            tw_completion_note(seen, count, i, requests[i]);
+        const MPI_Request request = tw_request_at(requests, i);
+
+        if (request != MPI_REQUEST_NULL) {
+            pthread_mutex_lock(&tw_pending_lock);
+            tw_completion_note(seen, count, i, request);
+            pthread_mutex_unlock(&tw_pending_lock);
         }
     }
-    pthread_mutex_unlock(&tw_pending_lock);
 }
 
 /* After the call: finish an operation that is complete; the claim on any other ends. */
@@ -167,14 +169,16 @@ static uint64_t tw_completion_share(const tw_completion_t *seen)
     return seen->count > 0 ? (tw_clock_ns() - seen->start_ns) / (uint64_t)seen->count : 0;
 }
 
-void tw_pending_finish(tw_completion_t *seen, const MPI_Request requests[], int complete)
+void tw_pending_finish(tw_completion_t *seen, tw_requests_t requests, int complete)
 {
     const uint64_t each_ns = tw_completion_share(seen);
 
     for (int k = 0; k < seen->count; k++) {
-        tw_completion_finish(
-            seen, k, requests != NULL ? requests[seen->index[k]] == MPI_REQUEST_NULL : complete,
-            each_ns);
+        tw_completion_finish(seen, k,
+                             tw_requests_given(requests)
+                                 ? tw_request_at(requests, seen->index[k]) == MPI_REQUEST_NULL
+                                 : complete,
+                             each_ns);
     }
     tw_completion_end(seen);
 }
@@ -190,34 +194,6 @@ void tw_pending_finish_at(tw_completion_t *seen, int n, const int indices[], int
             complete = indices[i] - first == seen->index[k];
         }
         tw_completion_finish(seen, k, complete, each_ns);
-    }
-    tw_completion_end(seen);
-}
-
-void tw_pending_look_f(tw_completion_t *seen, int count, const MPI_Fint requests[])
-{
-    const MPI_Fint none = tw_mpi_request_c2f(MPI_REQUEST_NULL);
-
-    tw_completion_begin(seen);
-    for (int i = 0; i < count; i++) {
-        if (requests[i] != none) {
-            const MPI_Request request = tw_mpi_request_f2c(requests[i]);
-
-            pthread_mutex_lock(&tw_pending_lock);
-            tw_completion_note(seen, count, i, request);
-            pthread_mutex_unlock(&tw_pending_lock);
-        }
-    }
-}
-
-void tw_pending_finish_f(tw_completion_t *seen, const MPI_Fint requests[], int complete)
-{
-    const MPI_Fint none    = tw_mpi_request_c2f(MPI_REQUEST_NULL);
-    const uint64_t each_ns = tw_completion_share(seen);
-
-    for (int k = 0; k < seen->count; k++) {
-        tw_completion_finish(
-            seen, k, requests != NULL ? requests[seen->index[k]] == none : complete, each_ns);
     }
     tw_completion_end(seen);
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "interpose/mpi/late.h"
+#include "interpose/mpi/requests.h"
 
 typedef struct tw_pending tw_pending_t;
 
@@ -50,13 +51,11 @@ typedef struct tw_completion {
 /* Before the call: which of the requests are ours. They are claimed: as soon as MPI has completed
  * one, another thread may get its handle for a request of its own, and must not take this one for
  * it. */
-void tw_pending_look(tw_completion_t *seen, int count, const MPI_Request requests[]);
-void tw_pending_look_f(tw_completion_t *seen, int count, const MPI_Fint requests[]);
+void tw_pending_look(tw_completion_t *seen, int count, tw_requests_t requests);
 
-/* After it: finish those that are MPI_REQUEST_NULL now; with requests NULL all, if `complete`. The
+/* After it: finish those that are MPI_REQUEST_NULL now; without requests all, if `complete`. The
  * claim on the others ends. */
-void tw_pending_finish(tw_completion_t *seen, const MPI_Request requests[], int complete);
-void tw_pending_finish_f(tw_completion_t *seen, const MPI_Fint requests[], int complete);
+void tw_pending_finish(tw_completion_t *seen, tw_requests_t requests, int complete);
 
 /* After a call that says which are complete: finish those at these `n` indices, of which the first
  * is 0 in C, 1 in Fortran. */

@@ -196,7 +196,7 @@ static void tw_persistent_keep(MPI_Request request, const tw_call_t *call,
     } else {
         kept->message = *message;
     }
-    tw_persistent_free(&request);
+    tw_persistent_free(TW_C(&request));
     pthread_mutex_lock(&tw_persistent_lock);
     *tw_persistent_at(request) = kept;
     __atomic_fetch_add(&tw_persistent_collectives, call != NULL, __ATOMIC_RELEASE);
@@ -204,39 +204,32 @@ static void tw_persistent_keep(MPI_Request request, const tw_call_t *call,
     pthread_mutex_unlock(&tw_persistent_lock);
 }
 
-void tw_persistent_add(const tw_call_t *call, int result, const MPI_Request *request)
+void tw_persistent_add(const tw_call_t *call, int result, tw_requests_t request)
 {
     if (result == MPI_SUCCESS && call->comm != NULL) {
-        tw_persistent_keep(*request, call, NULL);
+        tw_persistent_keep(tw_request_at(request, 0), call, NULL);
     }
 }
 
 void tw_message_kept(const void *site, unsigned what, const void *buf, MPI_Count count,
-                     MPI_Datatype datatype, int dest, MPI_Comm comm, const MPI_Request *request)
+                     MPI_Datatype datatype, int dest, MPI_Comm comm, tw_requests_t request)
 {
     tw_sending_t message;
 
     if (tw_message_of(&message, site, what, buf, count, datatype, dest, comm)) {
-        tw_persistent_keep(*request, NULL, &message);
+        tw_persistent_keep(tw_request_at(request, 0), NULL, &message);
     } else {
         tw_persistent_free(request); /* an older one of this handle, freed behind our back */
     }
 }
 
-void tw_message_kept_f(const void *site, unsigned what, const void *buf, MPI_Count count,
-                       MPI_Datatype datatype, int dest, MPI_Comm comm, const MPI_Fint *request)
+uint64_t tw_persistent_free(tw_requests_t request)
 {
-    const MPI_Request handle = tw_mpi_request_f2c(*request);
-
-    tw_message_kept(site, what, buf, count, datatype, dest, comm, &handle);
-}
-
-uint64_t tw_persistent_free(const MPI_Request *request)
-{
+    const MPI_Request handle = tw_request_at(request, 0);
     tw_persistent_t **at, *kept;
 
     pthread_mutex_lock(&tw_persistent_lock);
-    at   = tw_persistent_at(*request);
+    at   = tw_persistent_at(handle);
     kept = *at;
     if (kept != NULL) {
         *at = kept->next;
@@ -294,18 +287,18 @@ static void tw_persistent_started(uint64_t start_ns, int count, MPI_Request requ
 
         call.start_ns = now - (now - start_ns) / (uint64_t)count;
         tw_call_end(&call);
-        tw_recording_request(MPI_SUCCESS, &request);
+        tw_recording_request(MPI_SUCCESS, TW_C(&request));
     } else if (kept != NULL) {
         tw_message_count(&message);
     }
 }
 
-void tw_persistent_after(uint64_t start_ns, int count, const MPI_Request requests[])
+void tw_persistent_after(uint64_t start_ns, int count, tw_requests_t requests)
 {
     if (start_ns == TW_PERSISTENT_MESSAGES) {
         pthread_mutex_lock(&tw_persistent_lock);
         for (int i = 0; i < count; i++) {
-            const tw_persistent_t *kept = *tw_persistent_at(requests[i]);
+            const tw_persistent_t *kept = *tw_persistent_at(tw_request_at(requests, i));
 
             if (kept != NULL && kept->call == NULL) {
                 tw_message_count(&kept->message);
@@ -315,34 +308,8 @@ void tw_persistent_after(uint64_t start_ns, int count, const MPI_Request request
     } else if (start_ns != 0) {
         tw_recording_together_begin(start_ns);
         for (int i = 0; i < count; i++) {
-            tw_persistent_started(start_ns, count, requests[i]);
+            tw_persistent_started(start_ns, count, tw_request_at(requests, i));
         }
         tw_recording_together_end();
     }
-}
-
-void tw_persistent_after_f(uint64_t start_ns, int count, const MPI_Fint requests[])
-{
-    if (start_ns != 0) {
-        tw_recording_together_begin(start_ns);
-        for (int i = 0; i < count; i++) {
-            tw_persistent_started(start_ns, count, tw_mpi_request_f2c(requests[i]));
-        }
-        tw_recording_together_end();
-    }
-}
-
-uint64_t tw_persistent_free_f(const MPI_Fint *request)
-{
-    const MPI_Request handle = tw_mpi_request_f2c(*request);
-
-    return tw_persistent_free(&handle);
-}
-
-void tw_persistent_add_f(const tw_call_t *call, MPI_Fint result, const MPI_Fint *request)
-{
-    const MPI_Request handle =
-        result == MPI_SUCCESS ? tw_mpi_request_f2c(*request) : MPI_REQUEST_NULL;
-
-    tw_persistent_add(call, result, &handle);
 }

@@ -57,8 +57,7 @@ void tw_watch_neighbour_pairs(tw_call_t *call, tw_watch_counts_t counts, const M
 /* ---- persistent ---------------------------------------------------------------------------- */
 
 /* After MPI has made the request: its starts are counted as this call. */
-void tw_persistent_add(const tw_call_t *call, int result, const MPI_Request *request);
-void tw_persistent_add_f(const tw_call_t *call, MPI_Fint result, const MPI_Fint *request);
+void tw_persistent_add(const tw_call_t *call, int result, tw_requests_t request);
 
 extern int tw_persistent_count;
 
@@ -70,11 +69,9 @@ static inline bool tw_persistent_any(void)
 /* Around the start of requests, of which some are ours: the time before it; count those that we
  * know. A time of 0 counts nothing. While recording, for the time of all others as well. */
 uint64_t tw_persistent_before(void);
-void     tw_persistent_after(uint64_t start_ns, int count, const MPI_Request requests[]);
-void     tw_persistent_after_f(uint64_t start_ns, int count, const MPI_Fint requests[]);
+void     tw_persistent_after(uint64_t start_ns, int count, tw_requests_t requests);
 
 /* Before a request is freed, whose handle may come back as another one. 0. */
-uint64_t tw_persistent_free(const MPI_Request *request);
-uint64_t tw_persistent_free_f(const MPI_Fint *request);
+uint64_t tw_persistent_free(tw_requests_t request);
 
 #endif /* TW_INTERPOSE_WATCH_H */

@@ -15,6 +15,7 @@
 
 #include "interpose/call.h"
 #include "interpose/mpi/late.h"
+#include "interpose/mpi/requests.h"
 
 /* Between MPI_Init and MPI_Finalize, with --record. */
 extern bool tw_recording_on;
@@ -47,8 +48,7 @@ void tw_recording_begins(void);
 void tw_recording_call(const tw_call_t *call, uint64_t end_ns);
 
 /* MPI gave this request for the nonblocking call that was recorded last, or that call failed. */
-void tw_recording_request(int result, const MPI_Request *request);
-void tw_recording_request_f(MPI_Fint result, const MPI_Fint *request);
+void tw_recording_request(int result, tw_requests_t request);
 
 /* Around the calls that MPI has just started together, which it has been in since start_ns: they
  * have that time in common. */
@@ -83,8 +83,7 @@ typedef struct tw_recording_waits {
  * at `n` indices, of which the first is 0 in C and 1 in Fortran. Which of several are complete
  * first is a matter of timing, and may differ from rank to rank: it is recorded as if those that
  * were started first were. */
-void tw_recording_wait_begin(tw_recording_waits_t *waits, int count, const MPI_Request requests[]);
-void tw_recording_wait_begin_f(tw_recording_waits_t *waits, int count, const MPI_Fint requests[]);
+void tw_recording_wait_begin(tw_recording_waits_t *waits, int count, tw_requests_t requests);
 void tw_recording_wait_end(tw_recording_waits_t *waits, bool complete);
 void tw_recording_wait_end_at(tw_recording_waits_t *waits, int n, const int indices[], int first);
 

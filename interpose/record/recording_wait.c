@@ -24,16 +24,18 @@ static void tw_recording_complete(tw_recording_under_way_t *one)
     tw_recording_add(one->started.wait);
 }
 
-void tw_recording_request(int result, const MPI_Request *request)
+void tw_recording_request(int result, tw_requests_t request)
 {
+    MPI_Request handle;
+
     if (!tw_is_recording() || !tw_recording_mine() ||
         tw_recording.started.start == TW_RECORDING_NO_ID) {
         return;
     }
-    if (result == MPI_SUCCESS && *request != MPI_REQUEST_NULL) {
-        const tw_recording_under_way_t what      = {.request = *request,
-                                                    .started = tw_recording.started};
-        tw_recording_under_way_t      *forgotten = tw_recording_forgotten(*request);
+    handle = result == MPI_SUCCESS ? tw_request_at(request, 0) : MPI_REQUEST_NULL;
+    if (handle != MPI_REQUEST_NULL) {
+        const tw_recording_under_way_t what = {.request = handle, .started = tw_recording.started};
+        tw_recording_under_way_t      *forgotten = tw_recording_forgotten(handle);
 
         if (forgotten != NULL) {
             tw_recording_complete(forgotten);
@@ -43,16 +45,6 @@ void tw_recording_request(int result, const MPI_Request *request)
         tw_recording_slot_free(&tw_recording.started);
     }
     tw_recording.started.start = TW_RECORDING_NO_ID;
-}
-
-void tw_recording_request_f(MPI_Fint result, const MPI_Fint *request)
-{
-    if (tw_is_recording()) {
-        const MPI_Request handle =
-            result == MPI_SUCCESS ? tw_mpi_request_f2c(*request) : MPI_REQUEST_NULL;
-
-        tw_recording_request(result, &handle);
-    }
 }
 
 /* ---- completion ---------------------------------------------------------------------------- */
@@ -82,20 +74,11 @@ static void tw_recording_claim(tw_recording_waits_t *waits, int index, MPI_Reque
     }
 }
 
-void tw_recording_wait_begin(tw_recording_waits_t *waits, int count, const MPI_Request requests[])
+void tw_recording_wait_begin(tw_recording_waits_t *waits, int count, tw_requests_t requests)
 {
     if (tw_recording_waits(waits, count)) {
         for (int i = 0; i < count; i++) {
-            tw_recording_claim(waits, i, requests[i]);
-        }
-    }
-}
-
-void tw_recording_wait_begin_f(tw_recording_waits_t *waits, int count, const MPI_Fint requests[])
-{
-    if (tw_recording_waits(waits, count)) {
-        for (int i = 0; i < count; i++) {
-            tw_recording_claim(waits, i, tw_mpi_request_f2c(requests[i]));
+            tw_recording_claim(waits, i, tw_request_at(requests, i));
         }
     }
 }
