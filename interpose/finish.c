@@ -153,21 +153,14 @@ static void tw_finish_gather(tw_pile_t *pile, char *window)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void tw_finish_about(tw_report_about_t *about, const tw_pile_t *pile, char *library,
-                            size_t library_size)
+static void tw_finish_about(tw_report_about_t *about, const tw_pile_t *pile)
 {
-    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int  length                                  = 0;
-
-    tw_next.Get_library_version(version, &length);
-    version[strcspn(version, "\n,")] = '\0';
-    snprintf(library, library_size, "%s", version);
     memset(about, 0, sizeof(*about));
     about->ranks       = tw_state.size;
     about->heard       = pile->heard;
     about->seconds     = (double)(tw_clock_ns() - tw_state.start_ns) * 1e-9;
     about->codec       = tw_state.config.codec;
-    about->library     = library;
+    about->library     = tw_mpi_version();
     about->intercepted = pile->seen;
     about->contract    = tw_state.config.max_error;
     about->feedback    = tw_state.config.error_feedback != 0;
@@ -283,9 +276,8 @@ static bool tw_finish_first(MPI_Request *meeting)
     tw_pile_t         pile = {0};
     int               met  = tw_finish_collect(&pile, meeting);
     tw_report_about_t about;
-    char              library[128];
 
-    tw_finish_about(&about, &pile, library, sizeof(library));
+    tw_finish_about(&about, &pile);
     tw_finish_rules(&about, &pile);
     tw_finish_write(&about, &pile);
     free(pile.records);
@@ -364,13 +356,12 @@ void tw_finish_aborted(bool by_program, int error)
     const struct timespec pause = {.tv_nsec = 100000000}; /* others that abort come meanwhile */
     tw_pile_t             pile  = {0};
     tw_report_about_t     about;
-    char                  library[128];
 
     pile.records = tw_records_copy(&pile.count);
     pile.count   = tw_records_merge(pile.records, pile.count);
     pile.seen    = tw_state.seen;
     pile.heard   = 1;
-    tw_finish_about(&about, &pile, library, sizeof(library));
+    tw_finish_about(&about, &pile);
     about.aborted = true;
     if (!by_program) {
         tw_finish_error(&about, &pile, error);

@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "interpose/mpi/comms.h"
@@ -13,6 +12,7 @@
 #include "interpose/next.h"
 #include "interpose/mpi/pending.h"
 #include "interpose/report/python.h"
+#include "interpose/report/report_parts.h"
 #include "interpose/state.h"
 #include "interpose/record/recording.h"
 #include "interpose/mpi/two_stage.h"
@@ -43,17 +43,9 @@ static void tw_state_ops(void)
 
 static void tw_state_step_aside(void)
 {
-    char  version[128];
-    char *end;
+    char version[128];
 
-    snprintf(version, sizeof(version), "%.127s", tw_mpi_version());
-    for (end = strchr(version, '\t'); end != NULL; end = strchr(end, '\t')) {
-        *end = ' ';
-    }
-    end = strpbrk(version, "\n,");
-    if (end != NULL) {
-        *end = '\0';
-    }
+    tw_format_library(version, sizeof(version), tw_mpi_version());
     if (tw_context_init(&tw_state.context) != TW_OK || tw_state.context.log.rank <= 0) {
         fprintf(stderr,
                 "thinwire: this preload library is for %s, the program runs over %s; nothing is "

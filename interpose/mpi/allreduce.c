@@ -59,19 +59,6 @@ static tw_status_t tw_allreduce_transport(tw_call_t *call, tw_comm_t *comm, cons
     return status;
 }
 
-/* Doubles that travel as floats. */
-static tw_status_t tw_allreduce_narrow(tw_call_t *call, tw_comm_t *comm, const tw_vectors_t *v)
-{
-    float      *floats = tw_buffer_get(call->comm->handle, call->values * sizeof(*floats));
-    tw_status_t status;
-
-    tw_form_narrow(v->from == TW_IN_PLACE ? v->to : v->from, call->values, floats);
-    status = tw_allreduce_transport(call, comm, TW_IN_PLACE, floats);
-    tw_form_widen(floats, call->values, v->to);
-    tw_buffer_put(floats);
-    return status;
-}
-
 static tw_status_t tw_allreduce_sum(tw_call_t *call, tw_comm_t *comm, const void *sendbuf,
                                     void *recvbuf)
 {
@@ -79,11 +66,9 @@ static tw_status_t tw_allreduce_sum(tw_call_t *call, tw_comm_t *comm, const void
     tw_status_t  status;
 
     tw_vectors_make(call, &v, sendbuf, recvbuf);
-    status = call->choice->narrow ? tw_allreduce_narrow(call, comm, &v)
-                                  : tw_allreduce_transport(call, comm, v.from, v.to);
+    status = tw_allreduce_transport(call, comm, v.from, v.to);
     if (tw_vectors_retry(call, &v, status)) {
-        status = call->choice->narrow ? tw_allreduce_narrow(call, comm, &v)
-                                      : tw_allreduce_transport(call, comm, v.from, v.to);
+        status = tw_allreduce_transport(call, comm, v.from, v.to);
     }
     tw_vectors_finish(call, &v);
     return status;
@@ -98,12 +83,8 @@ static int tw_allreduce_exact(const tw_call_t *call, const void *from, void *exa
     int       result;
 
     type.device = call->on_device ? tw_device_of(comm, from) : NULL;
-    if (type.device == NULL) {
-        return tw_next.Allreduce(from, exact, count, datatype, call->mpi_op, comm);
-    }
-    copy = tw_buffer_get(comm, (size_t)count * type.size);
-    tw_form_pack(call, &type, from, (size_t)count, copy);
-    result = tw_next.Allreduce(copy, exact, count, datatype, call->mpi_op, comm);
+    from        = tw_form_values(call, &type, from, (size_t)count, &copy);
+    result      = tw_next.Allreduce(from, exact, count, datatype, call->mpi_op, comm);
     tw_buffer_put(copy);
     return result;
 }

@@ -30,16 +30,16 @@ static void tw_bcast_measure(tw_call_t *call, const tw_choice_t *choice, const v
 {
     const size_t n     = items * call->type.values;
     tw_type_t    dense = call->type; /* the same values without holes */
-    void        *exact = tw_buffer_get(call->comm->handle, items * call->type.size);
+    void        *copy;
+    const void  *exact = tw_form_values(call, &call->type, buffer, items, &copy);
     void        *got   = tw_buffer_get(call->comm->handle, items * call->type.size);
 
     dense.dense  = true;
     dense.device = NULL;
-    tw_type_pack(&call->type, buffer, items, exact);
     tw_form_decode(call, choice, &dense, codes, got, items);
     *errors = (tw_errors_t){0};
     tw_errors_add(errors, tw_kind_dtype(call->type.kind), got, exact, n);
-    tw_buffer_put(exact);
+    tw_buffer_put(copy);
     tw_buffer_put(got);
 }
 

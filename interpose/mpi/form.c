@@ -55,19 +55,27 @@ void tw_form_unpack(const tw_call_t *call, const tw_type_t *type, const void *ve
     }
 }
 
+const void *tw_form_values(const tw_call_t *call, const tw_type_t *type, const void *buffer,
+                           size_t items, void **copy_p)
+{
+    *copy_p = NULL;
+    if (tw_type_at_hand(type) || items * type->size == 0) {
+        return buffer;
+    }
+    *copy_p = tw_buffer_get(call->comm->handle, items * type->size);
+    tw_form_pack(call, type, buffer, items, *copy_p);
+    return *copy_p;
+}
+
 void tw_form_encode(tw_call_t *call, const tw_choice_t *choice, const tw_type_t *type,
                     const void *buffer, size_t items, void *codes)
 {
-    const uint64_t start  = tw_clock_ns();
-    const size_t   n      = items * type->values;
-    void          *packed = NULL, *narrow = NULL;
+    const uint64_t start = tw_clock_ns();
+    const size_t   n     = items * type->values;
+    void          *packed, *narrow = NULL;
     size_t         bytes = 0;
 
-    if (!tw_type_at_hand(type) && n > 0) {
-        packed = tw_buffer_get(call->comm->handle, items * type->size);
-        tw_form_pack(call, type, buffer, items, packed);
-        buffer = packed;
-    }
+    buffer = tw_form_values(call, type, buffer, items, &packed);
     if (choice->narrow) {
         narrow = tw_buffer_get(call->comm->handle, n * sizeof(float));
         tw_form_narrow(buffer, n, narrow);

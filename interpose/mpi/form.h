@@ -29,6 +29,11 @@ void tw_form_pack(const tw_call_t *call, const tw_type_t *type, const void *buff
 void tw_form_unpack(const tw_call_t *call, const tw_type_t *type, const void *vector, size_t items,
                     void *buffer);
 
+/* The values of items in host memory: where they lie, or packed in *copy_p, a buffer to be put
+ * back; else NULL. */
+const void *tw_form_values(const tw_call_t *call, const tw_type_t *type, const void *buffer,
+                           size_t items, void **copy_p);
+
 /* Doubles to floats and back, rounding to nearest whatever the caller's mode. */
 void tw_form_narrow(const void *doubles, size_t n, float *floats);
 void tw_form_widen(const float *floats, size_t n, void *doubles);

@@ -117,15 +117,11 @@ static int tw_transfer_exact_sum(const tw_transfer_t *x, void *exact)
     void            *copy;
     int              result;
 
-    if (send->type.device == NULL) {
-        return x->manner->exact(x, send->buffer, exact);
-    }
     for (int i = 0; i < send->count; i++) {
         items += send->block[i].items;
     }
-    copy = tw_buffer_get(x->call->comm->handle, items * send->type.size);
-    tw_form_pack(x->call, &send->type, send->buffer, items, copy);
-    result = x->manner->exact(x, copy, exact);
+    result = x->manner->exact(x, tw_form_values(x->call, &send->type, send->buffer, items, &copy),
+                              exact);
     tw_buffer_put(copy);
     return result;
 }

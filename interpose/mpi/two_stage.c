@@ -7,7 +7,6 @@
 
 #include <thinwire/collective.h>
 
-#include "interpose/mpi/form.h"
 #include "interpose/next.h"
 #include "interpose/mpi/two_stage.h"
 #include "interpose/mpi/vectors.h"
@@ -19,7 +18,6 @@ typedef struct tw_two_stage {
     tw_call_t            call;
     tw_request_t        *request; /* of the transport                                        */
     MPI_Request          generalized;
-    float               *narrow; /* doubles that travel as floats, else NULL                */
     tw_vectors_t         vectors;
 } tw_two_stage_t;
 
@@ -57,10 +55,6 @@ static void tw_two_stage_complete(tw_two_stage_t *op)
 {
     const uint64_t start = tw_clock_ns();
 
-    if (op->narrow != NULL) {
-        tw_form_widen(op->narrow, op->call.values, op->vectors.to);
-        tw_buffer_put(op->narrow);
-    }
     tw_vectors_finish(&op->call, &op->vectors);
     tw_call_more(&op->call, tw_clock_ns() - start);
     pthread_mutex_lock(&tw_state.lock);
@@ -191,11 +185,6 @@ static tw_status_t tw_two_stage_begin(tw_two_stage_t *op, const void *sendbuf, v
     tw_status_t   status;
 
     tw_vectors_make(&op->call, v, sendbuf, recvbuf);
-    if (op->call.choice->narrow) {
-        op->narrow = tw_buffer_get(op->call.comm->handle, op->call.values * sizeof(float));
-        tw_form_narrow(v->from == TW_IN_PLACE ? v->to : v->from, op->call.values, op->narrow);
-        return tw_two_stage_try(op, TW_IN_PLACE, op->narrow);
-    }
     status = tw_two_stage_try(op, v->from, v->to);
     if (tw_vectors_retry(&op->call, v, status)) {
         status = tw_two_stage_try(op, v->from, v->to);
@@ -215,7 +204,6 @@ tw_why_t tw_two_stage_iallreduce(tw_call_t *call, const void *sendbuf, void *rec
     op->call = *call;
     status   = tw_two_stage_begin(op, sendbuf, recvbuf);
     if (status == TW_ERR_BUSY) {
-        tw_buffer_put(op->narrow);
         tw_vectors_drop(&op->vectors);
         free(op);
         return TW_WHY_NO_DUPLICATE;

@@ -8,6 +8,7 @@
 
 #include <thinwire/collective.h>
 
+#include "interpose/mpi/form.h"
 #include "interpose/mpi/vectors.h"
 #include "runtime/transport/comm/comm.h"
 #include "runtime/transport/device/device.h"
@@ -72,6 +73,12 @@ void tw_vectors_make(const tw_call_t *call, tw_vectors_t *v, const void *sendbuf
             tw_vectors_to_host(call, v);
         }
     }
+    if (call->choice->narrow) {
+        v->narrow = tw_buffer_get(comm, call->values * sizeof(*v->narrow));
+        tw_form_narrow(v->from == TW_IN_PLACE ? v->to : v->from, call->values, v->narrow);
+        v->from = TW_IN_PLACE;
+        v->to   = v->narrow;
+    }
 }
 
 bool tw_vectors_retry(const tw_call_t *call, tw_vectors_t *v, tw_status_t status)
@@ -93,6 +100,9 @@ bool tw_vectors_retry(const tw_call_t *call, tw_vectors_t *v, tw_status_t status
 
 void tw_vectors_finish(const tw_call_t *call, tw_vectors_t *v)
 {
+    if (v->narrow != NULL) {
+        tw_form_widen(v->narrow, call->values, v->copy != NULL ? v->copy : v->result);
+    }
     if (v->copy != NULL) {
         tw_vectors_copy(call, v->result_device, v->result, v->copy, v->bytes);
     }
@@ -102,5 +112,7 @@ void tw_vectors_finish(const tw_call_t *call, tw_vectors_t *v)
 void tw_vectors_drop(tw_vectors_t *v)
 {
     tw_buffer_put(v->copy);
-    v->copy = NULL;
+    tw_buffer_put(v->narrow);
+    v->copy   = NULL;
+    v->narrow = NULL;
 }

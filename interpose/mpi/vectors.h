@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/mpi/vectors.h - the vectors of an Allreduce as the transport takes them: the program's
- * own, or, where these are device memory that it cannot use, a copy in host memory.
+ * own; where these are device memory that it cannot use, a copy in host memory; and where doubles
+ * travel as floats, these.
  *
  * The transport works in host memory or on one device for each communicator, with kernels, and with
  * both vectors in the same memory. What it does is the same for the other ranks.
@@ -18,6 +19,7 @@ typedef struct tw_vectors {
     void        *result;
     tw_device_t *input_device, *result_device; /* NULL: host memory             */
     void        *copy;                         /* NULL: from and to are the program's      */
+    float       *narrow;                       /* NULL: or these */
     size_t       bytes;
 } tw_vectors_t;
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "interpose/mpi/form.h"
 #include "interpose/next.h"
 #include "interpose/state.h"
 #include "interpose/mpi/rungs.h"
@@ -239,14 +240,9 @@ void tw_verify_conclude(tw_call_t *call, const tw_errors_t *errors)
 void tw_verify_compare(tw_call_t *call, tw_errors_t *errors, const tw_type_t *type,
                        const void *buffer, size_t items, const void *exact)
 {
-    const size_t values = items * type->values;
-    void        *packed = NULL;
+    void *packed;
 
-    if (!tw_type_at_hand(type)) {
-        packed = tw_buffer_get(call->comm->handle, items * type->size);
-        tw_type_pack(type, buffer, items, packed);
-        buffer = packed;
-    }
-    tw_errors_add(errors, tw_kind_dtype(type->kind), buffer, exact, values);
+    buffer = tw_form_values(call, type, buffer, items, &packed);
+    tw_errors_add(errors, tw_kind_dtype(type->kind), buffer, exact, items * type->values);
     tw_buffer_put(packed);
 }

@@ -189,41 +189,54 @@ typedef struct tw_record_key {
     uint64_t offset;     /* of the return address in it                                       */
 } tw_record_key_t;
 
+/* Counters of a record that are sums. */
+#define TW_RECORD_SUMS (22 + 2 * TW_WHY_COUNT + TW_DTYPE_ROWS + TW_CENSUS)
+
 typedef struct tw_record {
     tw_record_key_t key;
-    uint64_t        calls;
-    uint64_t uncompressed; /* bytes that this rank would send at full width                       */
-    uint64_t sent;         /* bytes that it did send: counted where compressed, else those       */
-    uint64_t time_ns;      /* in the collective (nonblocking: in the call and in the completion)  */
-    uint64_t encode_ns, decode_ns;
-    uint64_t
-        device_calls; /* with a buffer in device memory, of those that could be compressed    */
-    uint64_t device_bytes; /* uncompressed, in those */
-    uint64_t device_ns;   /* of time_ns                                                           */
-    uint64_t small_calls; /* with vectors under 4 KiB                                            */
-    uint64_t small_ns;
-    uint64_t why[TW_WHY_COUNT];       /* calls, by reason; why[NOT] were compressed             */
-    uint64_t why_bytes[TW_WHY_COUNT]; /* uncompressed, by reason                                */
+    union {
+        uint64_t sums[TW_RECORD_SUMS];
+        struct {
+            uint64_t calls;
+            uint64_t uncompressed; /* bytes that this rank would send at full width            */
+            uint64_t sent;    /* bytes that it did send: counted where compressed, else those   */
+            uint64_t time_ns; /* in the collective (nonblocking: in call and completion)        */
+            uint64_t encode_ns, decode_ns;
+            uint64_t device_calls; /* with a buffer in device memory, of those that could be
+                                      compressed                                                 */
+            uint64_t device_bytes; /* uncompressed, in those */
+            uint64_t device_ns;    /* of time_ns                                               */
+            uint64_t small_calls;  /* with vectors under 4 KiB                                  */
+            uint64_t small_ns;
+            uint64_t why[TW_WHY_COUNT];       /* calls, by reason; why[NOT] were compressed     */
+            uint64_t why_bytes[TW_WHY_COUNT]; /* uncompressed, by reason                        */
+            uint64_t could_bytes; /* uncompressed, in calls that were eligible (why WATCHING)    */
+            uint64_t could_of[TW_DTYPE_ROWS]; /* those of each type among them                  */
+            uint64_t could_ns;                /* time in those calls                            */
+            uint64_t verified;                /* calls whose error was measured                 */
+            uint64_t verified_ns; /* time of the compressed collective in verified calls ...     */
+            uint64_t exact_ns; /* ... and of the exact one beside it, which time_ns does not hold:
+                                  the only basis for a statement on time saved; both 0 where not
+                                  taken                                                          */
+            uint64_t kept;     /* broadcasts whose root, this rank, kept its exact values: ranks
+                                  may differ                                                     */
+            uint64_t dropped;  /* vectors whose residuals error feedback gave up for others      */
+            uint64_t looked;   /* messages whose values were looked at, a sample ...            */
+            uint64_t census[TW_CENSUS]; /* ... and those of them that hold such                 */
+            uint64_t steps;   /* calls after which the error contract moved to another codec     */
+            uint64_t bounded; /* calls under an absolute bound, ...                             */
+            uint64_t repeats; /* ... those of them that went again without loss, ...            */
+        };
+    };
+    uint64_t bits;      /* ... and the most bits of a value in them                             */
+    double   worst;     /* largest |error| seen                                                 */
+    double   worst_rms; /* largest rms(error) / rms(exact) of a call                            */
     uint64_t could[TW_DTYPE_ROWS][TW_CANDIDATES_MAX]; /* bytes that would be sent with each
-                    candidate in the calls of each type that were eligible (why WATCHING), else 0 */
-    uint64_t could_bytes; /* uncompressed, in those calls                              */
-    uint64_t could_of[TW_DTYPE_ROWS]; /* those of each type among them                  */
-    uint64_t could_ns;                /* time in those calls                                    */
-    uint64_t verified;    /* calls whose error was measured                                      */
-    uint64_t verified_ns; /* time of the compressed collective in verified calls ...             */
-    uint64_t exact_ns;    /* ... and of the exact one beside it, which time_ns does not hold: the
-                              only basis for a statement on time saved; both 0 where not taken    */
-    double   worst;       /* largest |error| seen                                                */
-    double   worst_rms;   /* largest rms(error) / rms(exact) of a call                           */
-    uint64_t kept; /* broadcasts whose root, this rank, kept its exact values: ranks may differ */
-    uint64_t dropped; /* vectors whose residuals error feedback gave up for others           */
-    uint64_t looked;  /* messages whose values were looked at, a sample ...                   */
-    uint64_t census[TW_CENSUS]; /* ... and those of them that hold such                       */
-    uint64_t steps;   /* calls after which the error contract moved to another codec         */
-    uint64_t bounded; /* calls under an absolute bound, ...                                     */
-    uint64_t repeats; /* ... those of them that went again without loss, ...                     */
-    uint64_t bits;    /* ... and the most bits of a value in them                               */
+                    candidate in the eligible calls of each type, else 0 */
 } tw_record_t;
+_Static_assert(offsetof(tw_record_t, bits) ==
+                   offsetof(tw_record_t, calls) + TW_RECORD_SUMS * sizeof(uint64_t),
+               "all sums are counted");
 
 /* Add b's counters to a's; of the errors the larger ones. Keys are left alone. */
 void tw_record_merge(tw_record_t *a, const tw_record_t *b);
