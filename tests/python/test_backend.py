@@ -328,6 +328,7 @@ class Backend(unittest.TestCase):
             (lambda: group.broadcast(x, root=size), "invalid root rank %d; accepted: 0 to %d" % (size, size - 1)),
             (lambda: group.reduce([x, x], 0), "requires a single-element tensor list, not one of 2"),
             (lambda: group.allreduce([x, x.float()]), "invalid tensor type at index 1: torch.float32, not torch.float64"),
+            (lambda: group.allgather_coalesced(size * [[x[1:]]], [x]), "invalid size of output tensor at index 0"),
             (lambda: group.allgather([outs[0]], [x]), "invalid output tensor list of %d for %d" % (2 * size, size)),
             (lambda: group.gather([size * [x[1:]]], [x], rank), "invalid tensor size at index 0: 4 elements, not 5"),
             (lambda: group.scatter([x], [[x]], (rank + 1) % size), "requires empty input on non-root" if size > 1 else None),
@@ -343,6 +344,9 @@ class Backend(unittest.TestCase):
         want = torch.zeros(size + 1, 2, 4)
         want[:size, 0], want[size, 1] = 1, size
         self.assertTrue(torch.equal(x.to_dense(), want))
+        two = [torch.sparse_coo_tensor(places, torch.ones(2, 4), (size + 1, 2, 4)) for _ in range(2)]
+        dist.group.WORLD.allreduce(two).wait()
+        self.assertTrue(all(torch.equal(one.to_dense(), 2 * want) for one in two))
 
     def test_groups(self):
         before = None

@@ -62,3 +62,16 @@ def of_root(what: str, lists: Any, tensor: Any, ranks: int, here: bool, way: str
         raise RuntimeError("thinwire: %s: %s" % (what, said))
     same(what, tensor, found)
     return found
+
+
+def of_ranks(what: str, lists: Sequence[Any], tensors: Sequence[Any], ranks: int) -> List[List[Any]]:
+    """For each tensor those of all ranks, of its type and size, from lists that have for each rank all tensors."""
+    if len(lists) != ranks or any(len(outs) != len(tensors) for outs in lists):
+        raise RuntimeError("thinwire: %s: output lists should be equal to world size, each as long as the input list" % what)
+    found = [[outs[k] for outs in lists] for k in range(len(tensors))]
+    for outs, tensor in zip(found, tensors):
+        same(what, tensor, outs, sizes=False)
+        for index, out in enumerate(outs):
+            if out.numel() != tensor.numel():
+                raise RuntimeError("thinwire: %s: invalid size of output tensor at index %d" % (what, index))
+    return found

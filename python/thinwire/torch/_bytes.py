@@ -116,9 +116,8 @@ _REDUCE: Dict[str, Callable[[Any], Any]] = {
 
 def combined(tensors: Sequence[Any], op: str) -> Any:
     """Tensors of this process reduced, as one; for an average a part of it that the ranks' average completes."""
-    if tensors[0].is_sparse:
-        return sum(tensor.detach() for tensor in tensors)
-    return _REDUCE[op](torch.stack([tensor.detach() for tensor in tensors]))
+    mine = [tensor.detach() for tensor in tensors]
+    return functools.reduce(torch.add, mine) if mine[0].is_sparse else _REDUCE[op](torch.stack(mine))
 
 
 def check(dtype: Any, op: str) -> None:

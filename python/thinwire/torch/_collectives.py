@@ -11,7 +11,7 @@ from typing import Any, Callable, List, Optional, Sequence
 import torch
 
 from thinwire.torch import _bytes, _policy
-from thinwire.torch._arguments import alike, of_root, root_of, same, single
+from thinwire.torch._arguments import alike, of_ranks, of_root, root_of, same, single
 from thinwire.torch._bytes import NATIVE, Mover, compact, joined, room, room_of, store
 from thinwire.torch._messages import Messages
 from thinwire.torch._work import All, Worker, seconds
@@ -230,9 +230,7 @@ class Methods(Messages):
 
     def allgather_coalesced(self, lists: Any, tensors: Any, opts: Any = None) -> Any:
         """lists[rank][tensor], where allgather() has lists[tensor][rank]."""
-        if len(lists) != self._size or any(len(outs) != len(tensors) for outs in lists):
-            raise RuntimeError("thinwire: all_gather: output lists should be equal to world size, each as long as the input list")
-        return self._allgather([[outs[k] for outs in lists] for k in range(len(tensors))], tensors, opts)
+        return self._allgather(of_ranks("all_gather", lists, tensors, self._size), tensors, opts)
 
     def _allgather(self, lists: Any, tensors: Any, opts: Any) -> Any:
         for outs, tensor in zip(lists, tensors):
