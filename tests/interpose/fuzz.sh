@@ -9,7 +9,7 @@
 sequences() { TW_CASE='random sequences' run "$@" fuzz; }
 odd() { TW_CASE='odd programs' TW_ODD=${TW_ODD:-$((60 / $(thinned "$2")))} run "$@" fuzz; }
 
-plan 25
+plan 26
 sequences plain 3
 TW_CASE='random sequences' each_rank fuzz
 sequences tree8 3
@@ -17,6 +17,7 @@ sequences verified 3
 sequences feedback 4
 sequences rules 2
 sequences rules 5
+sequences nodes 4
 odd plain 3
 odd watching 2
 odd bitpack:2 4
