@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 
 import torch
 import torch.distributed as dist
@@ -25,10 +26,9 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 
 import thinwire
 import thinwire.torch
-from thinwire.torch import _bytes, _policy, _work
+from thinwire.torch import _bytes, _group, _policy, _work
 
-by_mpi = "TORCHELASTIC_RUN_ID" not in os.environ
-(thinwire.torch if by_mpi else dist).init_process_group("thinwire", timeout=datetime.timedelta(seconds=60))
+thinwire.torch.init_process_group("thinwire", timeout=datetime.timedelta(seconds=60))
 rank, size = dist.get_rank(), dist.get_world_size()
 SIZES = (0, 1, 7, 20003)
 FLOATS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
@@ -336,6 +336,28 @@ class Backend(unittest.TestCase):
             if text is not None:
                 with self.assertRaisesRegex(RuntimeError, text):
                     call()
+
+    def test_launchers(self):
+        """What srun says is said to PyTorch, unless somebody has; who has started what torchrun starts does not matter."""
+        srun = {"SLURM_PROCID": "3", "SLURM_STEP_NUM_TASKS": "8", "SLURM_LOCALID": "1", "SLURM_SRUN_COMM_PORT": "40001"}
+        names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR")
+        nodes = {"a1": "a1", "a3,b1": "a3", "a[07-09,20]-ib,b3": "a07-ib", "n[1,5]x[3-4]": "n1x3", "n[12]": "n12"}
+        rows = [("8", "a1", "127.0.0.1")] + [("2(x4)", listed, first) for listed, first in nodes.items()]
+        for beside, listed, first in rows:
+            said = {**srun, "SLURM_STEP_TASKS_PER_NODE": beside, "SLURM_STEP_NODELIST": listed}
+            with unittest.mock.patch.dict(os.environ, said, clear=True):
+                _group.take_environment()
+                self.assertEqual([os.environ[name] for name in names], ["3", "8", "1", first])
+                self.assertIn(int(os.environ["MASTER_PORT"]), range(20000, 32000))
+                self.assertFalse(_group.by_mpi())
+        for said, want in (({"RANK": "5"}, "5"), ({"OMPI_COMM_WORLD_RANK": "2"}, None), ({}, None)):
+            with unittest.mock.patch.dict(os.environ, {"SLURM_PROCID": "3", **said}, clear=True):  # of a script of sbatch
+                _group.take_environment()
+                self.assertEqual(os.environ.get("RANK"), want)
+        for name in ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"):
+            for said, want in (({}, True), ({"TORCHELASTIC_RUN_ID": "1"}, False)):
+                with unittest.mock.patch.dict(os.environ, {name: "0", **said}, clear=True):
+                    self.assertEqual(_group.by_mpi(), want)
 
     def test_sparse(self):
         places = torch.tensor([[rank, size], [0, 1]])

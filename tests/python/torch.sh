@@ -24,10 +24,10 @@ backend() { TW_WANTED=$1 ranks "$1" "$python" "$tests/test_backend.py"; }
 for n in 1 2 3 4; do
     check "the backend on $n ranks" backend $n
 done
-by_run() { alone "$python" -m torch.distributed.run --nproc-per-node "$1" --master-port $((20000 + RANDOM % 9000)) "$tests/test_backend.py"; }
+by_run() { alone "$python" -m torch.distributed.run --nproc-per-node "$1" --master-port $((20000 + RANDOM % 9000)) "${@:2}"; }
 if [ -e "$top_builddir/lib/libthinwire-store.so" ]; then
     check "communicators by a FileStore and a TCPStore" alone "$python" "$tests/test_store.py" torch
-    check "the backend on 3 processes of torchrun" by_run 3
+    check "the backend on 3 processes of torchrun" by_run 3 "$tests/test_backend.py"
 else
     skip "communicators by a FileStore and a TCPStore" "CC is an MPI wrapper"
     skip "the backend on 3 processes of torchrun" "CC is an MPI wrapper"
@@ -36,8 +36,8 @@ for codec in tree8 onebit; do
     check "the example ddp.py, $codec, on 3 ranks" example 3 "$python" "$top_srcdir/examples/ddp.py" $codec
 done
 
-snippets() { # what docs/python.md and README.md show with PyTorch, one after another
-    local count number
+snippets() { # what docs/python.md and README.md show with PyTorch, one after another; the last, of README.md, by torchrun
+    local count number start=(ranks "$1" "$python")
     mkdir -p "$scratch/snippets" &&
         count=$("$python" "$tests/snippets.py" "$top_srcdir/docs/python.md" "$scratch/snippets" torch) && [ "$count" -ge 3 ] || return 1
     "$python" "$tests/snippets.py" "$top_srcdir/README.md" "$scratch" torch && {
@@ -46,7 +46,8 @@ snippets() { # what docs/python.md and README.md show with PyTorch, one after an
         echo 'model(torch.ones(3, 40)).sum().backward()'
     } >"$scratch/snippets/$((count += 1)).py" || return 1
     for ((number = 1; number <= count; number++)); do
-        (cd "$scratch/snippets" && ranks "$1" "$python" "$number.py") || { echo "snippet $number"; return 1; }
+        [ $number -lt $count ] || [ ! -e "$top_builddir/lib/libthinwire-store.so" ] || start=(by_run "$1")
+        (cd "$scratch/snippets" && "${start[@]}" "$number.py") || { echo "snippet $number"; return 1; }
     done
 }
 check "what docs/python.md and README.md show with PyTorch, on 2 ranks" snippets 2
@@ -62,13 +63,14 @@ said() {
     [ $status -ne 0 ] && [ $status -ne 124 ] && grep -q "$pattern" "$scratch/out"
 }
 init='import thinwire.torch; thinwire.torch.init_process_group()'
-by_torchrun() { # as torchrun starts them: no ranks of MPI
+by_torchrun() { # as torchrun starts them: no ranks of MPI, which something else of the package has loaded
     local out
-    out=$(RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 timeout -k 5 "$limit" "$python" -c "$init" 2>&1) && return 1
+    out=$(RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 timeout -k 5 "$limit" "$python" -c "import thinwire; thinwire.Codec('fp32'); $init" 2>&1) &&
+        return 1
     tail -n 1 <<<"$out"
-    grep -q '^thinwire.errors.InvalidArgumentError: MPI has 1 ranks, torch.distributed 2 (processes that torchrun starts are no ranks of MPI): start the program by mpirun -n RANKS' <<<"$out"
+    grep -q '^thinwire.errors.LibraryError: .*/libthinwire.so.* is loaded, which needs MPI: ' <<<"$out"
 }
-check "torchrun" by_torchrun
+check "torchrun, MPI loaded before" by_torchrun
 by_another() { # as the mpirun of another MPI library starts them
     local out
     out=$(env OMPI_COMM_WORLD_SIZE=2 PMI_SIZE=2 MPI_LOCALNRANKS=2 timeout -k 5 "$limit" "$python" -c "$init" 2>&1) && return 1

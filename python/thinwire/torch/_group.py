@@ -8,6 +8,7 @@ limit of time: whoever is missing or wants something else is named on all of the
 import collections
 import json
 import os
+import re
 import socket
 import sys
 import time
@@ -19,7 +20,7 @@ import torch.distributed as dist
 from torch.distributed.distributed_c10d import _get_default_store
 
 from thinwire import _mpi
-from thinwire._library import lib
+from thinwire._library import lib, without_mpi
 from thinwire.comm import Comm
 from thinwire.errors import InvalidArgumentError, MismatchError, TimeLimitError
 
@@ -33,33 +34,49 @@ _made: Dict[Tuple[int, ...], int] = collections.defaultdict(int)  # communicator
 
 # ---- the start -----------------------------------------------------------------------------------
 
-# RANK, WORLD_SIZE, LOCAL_RANK, ranks on this machine, and what names the job, as launchers of MPI say them.
+# RANK, WORLD_SIZE, LOCAL_RANK, ranks on this machine, what names the job, and the machines, as launchers of MPI say them,
+# and as srun does.
 _LAUNCHERS = (
-    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMIX_NAMESPACE"),
-    ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMI_JOBID"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMIX_NAMESPACE", ""),
+    ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMI_JOBID", ""),
+)
+_SRUN = (
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE", "SLURM_SRUN_COMM_PORT", "SLURM_STEP_NODELIST"),
 )
 _PORTS = range(20000, 32000)
 
 
 def take_environment() -> None:
-    """Say to PyTorch what mpirun has said, where nobody else has: RANK, WORLD_SIZE and LOCAL_RANK; and, where all ranks
-    are on this machine, MASTER_ADDR and MASTER_PORT. With more machines the program calls init_process_group() here."""
-    for names in _LAUNCHERS:
-        rank, size, local, beside, job = (os.environ.get(name) for name in names)
+    """Say to PyTorch what mpirun or srun has said, where nobody else has: RANK, WORLD_SIZE and LOCAL_RANK; and, where it
+    is known on which machine the first rank is, MASTER_ADDR and MASTER_PORT. With mpirun on several machines the program
+    calls init_process_group() here."""
+    for names in _LAUNCHERS + _SRUN:
+        rank, size, local, beside, job, nodes = (os.environ.get(name) for name in names)
         if rank is None or size is None or local is None or "RANK" in os.environ:
             continue
         os.environ.update(RANK=rank, LOCAL_RANK=local)
         os.environ.setdefault("WORLD_SIZE", size)
-        if beside == size:
-            os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+        first = "127.0.0.1" if beside == size else _first_host(nodes or "")
+        if first:
+            os.environ.setdefault("MASTER_ADDR", first)
             number = zlib.crc32((job or "").encode()) % len(_PORTS)
             os.environ.setdefault("MASTER_PORT", str(_PORTS[number]))
+
+
+def _first_host(nodes: str) -> str:
+    """Of a list as Slurm writes it: "a[07-12,20]-ib,b3" begins with a07-ib."""
+    return re.sub(r"\[([^],-]*)[^]]*\]", r"\1", nodes).split(",")[0]
 
 
 def init_process_group(backend: str = "gloo", **options: Any) -> None:
     """torch.distributed.init_process_group() for the ranks of MPI_COMM_WORLD, which mpirun has started; further
     arguments go there (timeout, ...). The environment gets MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE. Where the
-    name of rank 0's machine leads to no address that all others reach, set MASTER_ADDR to one. Collective."""
+    name of rank 0's machine leads to no address that all others reach, set MASTER_ADDR to one. Processes that no
+    launcher of MPI has started have all that already, from torchrun, say, and do without MPI. Collective."""
+    if not by_mpi() and "RANK" in os.environ:
+        without_mpi()
+        dist.init_process_group(backend, **options)
+        return
     rank, size = _mpi.rank_and_size()
     if _mpi.strangers():
         raise InvalidArgumentError(_mpi.STRANGERS % _mpi.strangers())
@@ -114,6 +131,8 @@ def ranks_of(group: Any) -> List[int]:
         raise InvalidArgumentError(
             "torch.distributed is not initialised: call thinwire.torch.init_process_group(), and " + LAUNCH
         )
+    if not by_mpi() and dist.get_world_size() > 1:
+        without_mpi()
     rank, size = _mpi.rank_and_size() if lib.MPI else (dist.get_rank(), dist.get_world_size())
     if dist.get_world_size() != size:
         raise InvalidArgumentError(_no_ranks(size, dist.get_world_size()))
@@ -233,8 +252,12 @@ def _lateness(missing: Sequence[int], limit: float) -> str:
 
 
 def by_mpi() -> bool:
-    """Whether a launcher of MPI has started this process, or the program has MPI."""
-    return "mpi4py.MPI" in sys.modules or any(names[0] in os.environ for names in _LAUNCHERS)
+    """Whether a launcher of MPI has started this process, or the program has MPI. srun with PMIx is one, too; what
+    torchrun starts has the variables of whatever started torchrun."""
+    if "mpi4py.MPI" in sys.modules:
+        return True
+    names = [names[0] for names in _LAUNCHERS] + ["PMIX_RANK"]
+    return "TORCHELASTIC_RUN_ID" not in os.environ and any(name in os.environ for name in names)
 
 
 def for_ranks(ranks: Sequence[int], rank: int, size: int, store: Any) -> Comm:
