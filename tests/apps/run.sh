@@ -372,6 +372,45 @@ torch_files() { # NAME LEAST PATTERN FILE...
     torch_suite "$1" gloo "$mpirun" 4 "$3" "${@:4}" && torch_suite "$1" thinwire "$mpirun" 4 "$3" "${@:4}" && torch_passes "$1" "$mpirun" "$2"
 }
 
+# ---- launchers of PyTorch's programs -------------------------------------------------------------
+
+# launched with|without WAY LAUNCHER...: launch.py on 2 ranks is right, its messages MPI's or without MPI.
+launched() {
+    (cd "$scratch" && THINWIRE_LIBRARY=$top_builddir/lib/libthinwire.so PYTHONPATH=$top_srcdir/python PYTHONWARNINGS=ignore \
+        GLOO_SOCKET_IFNAME=lo exec timeout -k 5 "$limit" "${@:3}" "$apps/launch.py" "$2" 2 </dev/null >launched.out 2>&1)
+    grep -q "^right: 2 ranks $1 MPI$" "$scratch/launched.out" || { cat "$scratch/launched.out"; return 1; }
+}
+python_torch=$torch/bin/python
+torchrun() { launched without "$1" "$python_torch" -m torch.distributed.run --nproc-per-node 2 --master-port $((20000 + RANDOM % 9000)); }
+launch_torch() {
+    check "mpirun" launched with plain "$mpirun" -n 2 "$python_torch"
+    check "torchrun" torchrun plain
+    check "torchrun: the hook, beside gloo" torchrun own
+}
+launch_accelerate() {
+    echo localhost slots=2 >"$scratch/hosts"
+    check "accelerate launch, by mpirun" launched with accelerate env "PATH=$(dirname "$mpirun"):$PATH" \
+        "$torch/bin/accelerate" launch --cpu --num_processes 2 --num_machines 1 --mpirun_hostfile "$scratch/hosts"
+    check "Accelerate by torchrun" torchrun accelerate
+}
+launch_lightning() {
+    check "Lightning by itself" launched without lightning "$python_torch"
+    check "Lightning by mpirun" launched with lightning "$mpirun" -n 2 "$python_torch"
+    check "Lightning by torchrun" torchrun lightning
+}
+launch_slurm() {
+    # shellcheck source=tests/apps/slurm.bash disable=SC1091
+    . "$apps/slurm.bash"
+    trap 'slurm_down; rm -rf "$scratch"' EXIT
+    check "a cluster of Slurm's" slurm_up "$scratch/slurm"
+    check "srun --mpi=pmix" launched with plain srun -n 2 --mpi=pmix "$python_torch"
+    check "srun without PMI" launched without plain srun -n 2 --mpi=none "$python_torch"
+    slurm_down
+}
+there() { # WHAT NEEDS FUNCTION COMMAND...: where the command fails, something is missing
+    if "${@:4}" >/dev/null 2>&1; then "$3"; else skip "$1" "needs $2"; fi
+}
+
 # ---- all -----------------------------------------------------------------------------------------
 
 nothing() { echo "1..0 # SKIP $1"; exit 0; }
@@ -404,6 +443,11 @@ if [ -e "$torch" ] && [ -e "$source/test_c10d_gloo.py" ]; then # without what co
 else
     skip "PyTorch's tests of gloo, DTensor and checkpoints, by the backend" "needs PyTorch's source (./quickstart check --apps)"
 fi
+there "launchers of PyTorch's programs" "PyTorch (./quickstart check --apps)" launch_torch "$torch/bin/python" -c 'import torch'
+there "accelerate launch" "accelerate of PyPI (./quickstart check --apps)" launch_accelerate "$torch/bin/python" -c 'import accelerate'
+there "Lightning" "lightning of PyPI (./quickstart check --apps)" launch_lightning "$torch/bin/python" -c 'import lightning'
+there "srun" "root, PyTorch and the packages slurmctld, slurmd, slurm-client, munge" launch_slurm eval '[ "$(id -u)" = 0 ] &&
+    command -v slurmctld && command -v slurmd && command -v srun && command -v munged && "$torch/bin/python" -c "import torch"'
 both "LAMMPS" lammps_all "lammps" command -v lmp
 both "HPCC" hpcc_all "hpcc" command -v hpcc
 both "cp2k" cp2k_all "cp2k" command -v cp2k
