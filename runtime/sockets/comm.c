@@ -3,10 +3,12 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "runtime/base/bytes.h"
 #include "runtime/sockets/world.h"
@@ -197,6 +199,16 @@ int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Com
 int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *dup)
 {
     return tw_group_part(comm, calloc((size_t)comm->size, 2 * sizeof(int)), dup);
+}
+
+int tw_mpi_comm_watch(MPI_Comm comm, int descriptor)
+{
+    tw_world_t        *world = comm->world;
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = world};
+
+    return epoll_ctl(world->epoll, EPOLL_CTL_ADD, descriptor, &event) == 0
+               ? MPI_SUCCESS
+               : TW_FAILED(TW_FAILED_SYSTEM, errno, world->rank);
 }
 
 static int tw_group_free(MPI_Comm *comm, bool bye)

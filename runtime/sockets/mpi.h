@@ -80,11 +80,13 @@ int MPI_Comm_free(MPI_Comm *comm);
 
 /* Beyond MPI. Advance the connections of comm, as a test of a request does; fails once a rank is
  * lost. What to sleep on until they may advance again (base/descriptor.h); AGAIN: they have since
- * the last call of this function, so that requests are to be tested first. And free comm, whose
- * operations may not be complete, after an error: the last one of a process closes its connections,
- * which the other ranks take for its death. */
+ * the last call of this function, so that requests are to be tested first; and another descriptor
+ * that ends such a sleep when it can be read, until it is closed. And free comm, whose operations
+ * may not be complete, after an error: the last one of a process closes its connections, which the
+ * other ranks take for its death. */
 int tw_mpi_comm_progress(MPI_Comm comm);
 int tw_mpi_comm_descriptor(MPI_Comm comm);
+int tw_mpi_comm_watch(MPI_Comm comm, int descriptor);
 int tw_mpi_comm_abandon(MPI_Comm *comm);
 
 /* ---- messages -------------------------------------------------------------------------------- */

@@ -355,6 +355,9 @@ void tw_stream_poll(tw_world_t *world)
     for (int i = 0; i < n && world->error == MPI_SUCCESS; i++) {
         tw_stream_t *s = events[i].data.ptr;
 
+        if (events[i].data.ptr == world) { /* tw_mpi_comm_watch() */
+            continue;
+        }
         if (s == NULL) {
             tw_stream_accept(world);
             continue;

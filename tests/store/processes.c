@@ -223,6 +223,14 @@ static void by_interface(void)
     by_messages();
 }
 
+#ifdef HAVE_UCX
+static void by_ucx(void)
+{
+    setenv("THINWIRE_TRANSPORT", "ucx", 1);
+    by_messages();
+}
+#endif
+
 /* ---- a progress thread ---------------------------------------------------------------------- */
 
 static tw_comm_t *world_by_thread(tw_context_t *ctx)
@@ -280,6 +288,14 @@ static void by_thread(void)
     done(comm, ctx);
 }
 
+#ifdef HAVE_UCX
+static void by_thread_and_ucx(void)
+{
+    setenv("THINWIRE_TRANSPORT", "ucx", 1);
+    by_thread();
+}
+#endif
+
 /* ---- ranks that are lost --------------------------------------------------------------------- */
 
 static tw_status_t sum(tw_comm_t *comm, const float *x, float *y, size_t n)
@@ -301,11 +317,15 @@ static void killed_in(tw_context_t *ctx, tw_comm_t *comm,
             kill(getpid(), SIGKILL);
         }
     }
-    CHECK(status == TW_ERR_MPI);
+    if (status == TW_ERR_NETWORK && getenv("THINWIRE_TRANSPORT") != NULL) { /* UCX saw it first */
+        CHECK(strstr(lines, "rank 2 cannot be reached by UCX: ") != NULL);
+    } else {
+        CHECK(status == TW_ERR_MPI && strstr(lines, "rank 2 was lost") != NULL);
+    }
     CHECK(now() - start < 20.0);
     CHECK(tw_allreduce(comm, x, y, 50000, TW_SUM, NULL) == TW_ERR_DEAD);
     CHECK(tw_bcast(comm, x, 1, 0, NULL) == TW_ERR_DEAD);
-    CHECK(line_count == 1 && strstr(lines, "rank 2 was lost") != NULL);
+    CHECK(line_count == 1);
     done(comm, ctx);
 }
 
@@ -328,6 +348,14 @@ static void killed_by_messages(void)
     setenv("THINWIRE_NODE_RANKS", "1", 1);
     killed();
 }
+
+#ifdef HAVE_UCX
+static void killed_by_ucx(void)
+{
+    setenv("THINWIRE_TRANSPORT", "ucx", 1);
+    killed_by_messages();
+}
+#endif
 
 static void late(void)
 {
@@ -665,6 +693,11 @@ static const trial_t trials[] = {{"collectives", collectives, {1, 2, 3, 4, 7}, 0
                                  {"collectives by messages", by_messages, {2, 3, 4, 7}, 0},
                                  {"collectives over IPv6", by_six, {3}, 0},
                                  {"collectives over an interface", by_interface, {2}, 0},
+#ifdef HAVE_UCX
+                                 {"collectives by UCX", by_ucx, {1, 4}, 0},
+                                 {"a thread that sleeps, by UCX", by_thread_and_ucx, {3}, 0},
+                                 {"a killed rank, by UCX", killed_by_ucx, {3}, 2},
+#endif
                                  {"a thread that sleeps", by_thread, {2, 3, 4}, 0},
                                  {"a killed rank", killed, {3, 4, 7}, 2},
                                  {"a killed rank, by messages", killed_by_messages, {3, 4, 7}, 2},

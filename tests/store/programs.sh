@@ -12,7 +12,10 @@ skip_all() { echo "1..0 # SKIP $1"; exit 0; }
 ! sanitized || skip_all "it compiles without sanitizers"
 archive=$top_builddir/runtime/.libs/libtw_store.a
 [ -e "$archive" ] || skip_all "the library without MPI is not built: CC is an MPI wrapper"
-plan "$(wc -w <<<"$programs")"
+by_ucx=request
+[ -z "${TW_ALL-}" ] || by_ucx="movement reduction request fuzz independence counters leaving thread"
+grep -q '^#define HAVE_UCX 1' "$top_builddir/config.h" || by_ucx=
+plan "$(wc -w <<<"$programs $by_ucx")"
 [ -n "${TW_ALL-}" ] || export TW_RANKS=${TW_RANKS:-3}
 
 compiled() { # OUTPUT SOURCE... with options of gcc
@@ -27,15 +30,22 @@ for part in tests/cases tests/mpi/{harness,data,model,job,calls,stored} tests/st
 done
 
 runs() { # PROGRAM
-    local sources
-    sources=$(sed -n "s/^tests_mpi_$1_mpi_SOURCES *= *//p" "$top_srcdir/tests/mpi/sources.am" | grep -o '[^ ]*\.c')
-    # shellcheck disable=SC2046,SC2086  # lists of words
-    (cd "$top_srcdir" && compiled "$scratch/$1.mpi" $sources "${harness[@]}" "$archive" \
-        $(sed -n 's/^\(HWLOC\|CUDA\)_LIBS = //p' "$top_builddir/Makefile") -lm -ldl) || return 1
+    [ -e "$scratch/$1.mpi" ] || compiled_test "$1" || return 1
     MPIRUN=$top_srcdir/tests/store/start.sh bash "$top_srcdir/tests/mpi/launch.sh" "$scratch/$1.mpi" >"$scratch/out" 2>&1
     cat "$scratch/out"
     grep -q '^ok' "$scratch/out" && ! grep '^not ok' "$scratch/out"
 }
+compiled_test() { # PROGRAM
+    local sources
+    sources=$(sed -n "s/^tests_mpi_$1_mpi_SOURCES *= *//p" "$top_srcdir/tests/mpi/sources.am" | grep -o '[^ ]*\.c')
+    # shellcheck disable=SC2046,SC2086  # lists of words
+    (cd "$top_srcdir" && compiled "$scratch/$1.mpi" $sources "${harness[@]}" "$archive" \
+        $(sed -n 's/^\(HWLOC\|CUDA\)_LIBS = //p' "$top_builddir/Makefile") -lm -ldl)
+}
 for program in $programs; do
     check "$program" runs "$program"
+done
+export THINWIRE_TRANSPORT=ucx THINWIRE_NODE_RANKS=1
+for program in $by_ucx; do
+    check "$program, by UCX" runs "$program"
 done

@@ -12,6 +12,7 @@ const tw_mpi_ops_t tw_mpi_default = {.Comm_dup = MPI_Comm_dup,
 #ifdef TW_SOCKETS_MPI_H
                                      .Comm_progress   = tw_mpi_comm_progress,
                                      .Comm_descriptor = tw_mpi_comm_descriptor,
+                                     .Comm_watch      = tw_mpi_comm_watch,
                                      .Comm_abandon    = tw_mpi_comm_abandon,
 #endif
 #define X(name) .name = MPI_##name,

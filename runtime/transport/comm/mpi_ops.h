@@ -26,10 +26,11 @@ typedef struct tw_mpi_ops {
     /* NULL: messages are tested by Testall, batch by batch. */
     int (*Testsome)(int, MPI_Request[], int *, int[], MPI_Status[]);
     /* Beyond MPI (sockets/mpi.h); NULL: there is none. Advance connections while no message is
-     * awaited, to notice that a rank is lost; what to sleep on until they move; and free a
-     * communicator that is dead. */
+     * awaited, to notice that a rank is lost; what to sleep on until they move, and another
+     * descriptor that ends the sleep; and free a communicator that is dead. */
     int (*Comm_progress)(MPI_Comm);
     int (*Comm_descriptor)(MPI_Comm);
+    int (*Comm_watch)(MPI_Comm, int);
     int (*Comm_abandon)(MPI_Comm *);
 #define X(name) __typeof__(MPI_##name) *name;
     TW_MPI_OPS(X)

@@ -81,20 +81,33 @@ static ucs_status_t tw_ucx_near(const tw_comm_t *comm, tw_ucx_t *ucx, ucp_config
     return status == UCS_OK ? ucx->call.ucp_config_modify(config, "NET_DEVICES", list) : status;
 }
 
+/* Have messages wake this rank when it sleeps. */
+static ucs_status_t tw_ucx_watch(const tw_comm_t *comm, const tw_ucx_t *ucx)
+{
+    int                descriptor;
+    const ucs_status_t status = ucx->call.ucp_worker_get_efd(ucx->worker, &descriptor);
+
+    return status == UCS_OK && comm->mpi->Comm_watch(comm->comm, descriptor) != MPI_SUCCESS
+               ? UCS_ERR_IO_ERROR
+               : status;
+}
+
 /* Context and worker; local. */
 static tw_status_t tw_ucx_start(const tw_comm_t *comm, tw_ucx_t *ucx, char *why)
 {
-    const ucp_params_t        params = {.field_mask =
-                                            UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_TAG_SENDER_MASK |
-                                            UCP_PARAM_FIELD_ESTIMATED_NUM_EPS |
-                                            UCP_PARAM_FIELD_ESTIMATED_NUM_PPN | UCP_PARAM_FIELD_NAME,
-                                        .features          = UCP_FEATURE_TAG,
-                                        .tag_sender_mask   = (uint64_t)UINT32_MAX << 32,
-                                        .estimated_num_eps = (size_t)comm->size,
-                                        .estimated_num_ppn = (size_t)comm->local_ranks,
-                                        .name              = "thinwire"};
-    const ucp_worker_params_t worker = {.field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
-                                        .thread_mode = UCS_THREAD_MODE_SERIALIZED};
+    const bool                naps     = comm->mpi->Comm_watch != NULL;
+    const uint64_t            features = UCP_FEATURE_TAG | (naps ? UCP_FEATURE_WAKEUP : 0);
+    const ucp_params_t        params   = {.field_mask =
+                                              UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_TAG_SENDER_MASK |
+                                              UCP_PARAM_FIELD_ESTIMATED_NUM_EPS |
+                                              UCP_PARAM_FIELD_ESTIMATED_NUM_PPN | UCP_PARAM_FIELD_NAME,
+                                          .features          = features,
+                                          .tag_sender_mask   = (uint64_t)UINT32_MAX << 32,
+                                          .estimated_num_eps = (size_t)comm->size,
+                                          .estimated_num_ppn = (size_t)comm->local_ranks,
+                                          .name              = "thinwire"};
+    const ucp_worker_params_t worker   = {.field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+                                          .thread_mode = UCS_THREAD_MODE_SERIALIZED};
     ucp_config_t             *config;
     const char               *call = "ucp_config_read";
     ucs_status_t              status;
@@ -116,6 +129,10 @@ static tw_status_t tw_ucx_start(const tw_comm_t *comm, tw_ucx_t *ucx, char *why)
     if (status == UCS_OK) {
         call   = "ucp_worker_create";
         status = ucx->call.ucp_worker_create(ucx->context, &worker, &ucx->worker);
+    }
+    if (status == UCS_OK && naps) {
+        call   = "ucp_worker_get_efd";
+        status = tw_ucx_watch(comm, ucx);
     }
     if (status != UCS_OK) {
         snprintf(why, TW_UCX_WHY, "%s: %s", call, ucx->call.ucs_status_string(status));

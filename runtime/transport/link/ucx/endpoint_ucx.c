@@ -121,15 +121,19 @@ static bool tw_ucx_pending(tw_comm_t *comm, tw_messages_t *messages, int message
            ucx->call.ucp_request_check_status(requests[message]) == UCS_INPROGRESS;
 }
 
+/* Without MPI also the connections that tell who is lost. */
 tw_status_t tw_ucx_progress(tw_comm_t *comm)
 {
-    tw_ucx_t *ucx = comm->endpoint_state;
+    tw_ucx_t      *ucx   = comm->endpoint_state;
+    const unsigned moved = ucx->call.ucp_worker_progress(ucx->worker);
 
-    ucx->call.ucp_worker_progress(ucx->worker);
+    ucx->moved |= moved > 0;
     if (ucx->lost >= 0 && !ucx->closing) {
         return tw_ucx_fail(comm, ucx->lost, ucx->lost_status);
     }
-    return TW_OK;
+    return moved == 0 && comm->mpi->Comm_progress != NULL
+               ? tw_comm_mpi(comm, comm->mpi->Comm_progress(comm->comm), "progress")
+               : TW_OK;
 }
 
 bool tw_ucx_idle(tw_comm_t *comm)
@@ -164,11 +168,21 @@ static int tw_ucx_aware(tw_comm_t *comm)
     return (attributes.memory_types & UCS_BIT(UCS_MEMORY_TYPE_CUDA)) != 0;
 }
 
-/* It would have to be armed before each sleep, and progressed meanwhile for what UCP holds back. */
+/* That of the connections, which watches UCX's (connect.c) once it is armed; beside MPI none. */
 static int tw_ucx_descriptor(tw_comm_t *comm)
 {
-    (void)comm;
-    return TW_DESCRIPTOR_NONE;
+    tw_ucx_t  *ucx   = comm->endpoint_state;
+    const bool again = ucx->moved;
+    int        descriptor;
+
+    if (comm->mpi->Comm_descriptor == NULL) {
+        return TW_DESCRIPTOR_NONE;
+    }
+    ucx->moved = false;
+    descriptor = comm->mpi->Comm_descriptor(comm->comm);
+    return descriptor >= 0 && (again || ucx->call.ucp_worker_arm(ucx->worker) != UCS_OK)
+               ? TW_DESCRIPTOR_AGAIN
+               : descriptor;
 }
 
 const tw_endpoint_ops_t tw_endpoint_ucx = {

@@ -19,7 +19,7 @@
 #define TW_UCX_LIST(X)                                                                             \
     X(ucp_get_version_string) X(ucp_config_read) X(ucp_config_modify) X(ucp_config_release) X(ucp_init_version)         \
     X(ucp_cleanup) X(ucp_context_query) X(ucp_worker_create) X(ucp_worker_query) X(ucp_worker_release_address)          \
-    X(ucp_worker_destroy) X(ucp_worker_progress) X(ucp_worker_flush_nbx) X(ucp_ep_create)          \
+    X(ucp_worker_destroy) X(ucp_worker_progress) X(ucp_worker_get_efd) X(ucp_worker_arm) X(ucp_worker_flush_nbx) X(ucp_ep_create)          \
     X(ucp_ep_close_nbx) X(ucp_tag_send_nbx) X(ucp_tag_recv_nbx) X(ucp_request_check_status)        \
     X(ucp_request_free) X(ucs_status_string)
 /* clang-format on */
@@ -51,6 +51,7 @@ typedef struct tw_ucx {
     uint64_t       delivered; /* messages that a complete flush has covered             */
     uint64_t       flushing;  /* messages that the current flush covers                 */
     void          *flush;     /* the current flush, or NULL                             */
+    bool           moved;     /* since it was asked last what to sleep on               */
     int            lost;      /* a rank that UCX has reported lost; -1: none            */
     ucs_status_t   lost_status;
     bool           closing; /* peers may disconnect now                               */
