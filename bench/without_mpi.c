@@ -2,11 +2,11 @@
  * bench/without_mpi.c - time of collectives of float32, by libthinwire over MPI or, compiled with
  * THINWIRE_NO_MPI, by libthinwire-store: see without-mpi.sh.
  *
- *     without-mpi OPERATION BYTES REPEATS [CODEC]
+ *     without-mpi OPERATION BYTES REPEATS [CODEC | mpi]
  *
- * BYTES of the vector; of alltoall, of the block for one rank. Rank 0 prints the median of the
- * slowest rank's milliseconds. Without MPI the processes have RANK, WORLD_SIZE and TW_STORE, a
- * folder in which they meet.
+ * BYTES of the vector; of alltoall, of the block for one rank. "mpi" is that algorithm. Rank 0
+ * prints the median of the slowest rank's milliseconds. Without MPI the processes have RANK,
+ * WORLD_SIZE and TW_STORE, a folder in which they meet.
  */
 #include "config.h"
 
@@ -87,7 +87,9 @@ int main(int argc, char **argv)
     }
     must(tw_context_create(&ctx), "context");
     comm = begin(ctx);
-    if (argc > 4) {
+    if (argc > 4 && strcmp(argv[4], "mpi") == 0) {
+        how.algorithm = TW_ALGORITHM_MPI;
+    } else if (argc > 4) {
         must(tw_codec_create(ctx, argv[4], TW_F32, &codec, NULL, 0), argv[4]);
         how.codec = codec;
     }
