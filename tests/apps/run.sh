@@ -407,6 +407,10 @@ launch_slurm() {
     check "srun without PMI" launched without plain srun -n 2 --mpi=none "$python_torch"
     slurm_down
 }
+slurm_there() {
+    [ "$(id -u)" = 0 ] && command -v slurmctld && command -v slurmd && command -v srun && command -v munged &&
+        "$python_torch" -c 'import torch'
+}
 there() { # WHAT NEEDS FUNCTION COMMAND...: where the command fails, something is missing
     if "${@:4}" >/dev/null 2>&1; then "$3"; else skip "$1" "needs $2"; fi
 }
@@ -446,8 +450,7 @@ fi
 there "launchers of PyTorch's programs" "PyTorch (./quickstart check --apps)" launch_torch "$torch/bin/python" -c 'import torch'
 there "accelerate launch" "accelerate of PyPI (./quickstart check --apps)" launch_accelerate "$torch/bin/python" -c 'import accelerate'
 there "Lightning" "lightning of PyPI (./quickstart check --apps)" launch_lightning "$torch/bin/python" -c 'import lightning'
-there "srun" "root, PyTorch and the packages slurmctld, slurmd, slurm-client, munge" launch_slurm eval '[ "$(id -u)" = 0 ] &&
-    command -v slurmctld && command -v slurmd && command -v srun && command -v munged && "$torch/bin/python" -c "import torch"'
+there "srun" "root, PyTorch and the packages slurmctld, slurmd, slurm-client, munge" launch_slurm slurm_there
 both "LAMMPS" lammps_all "lammps" command -v lmp
 both "HPCC" hpcc_all "hpcc" command -v hpcc
 both "cp2k" cp2k_all "cp2k" command -v cp2k

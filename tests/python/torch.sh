@@ -46,7 +46,7 @@ snippets() { # what docs/python.md and README.md show with PyTorch, one after an
         echo 'model(torch.ones(3, 40)).sum().backward()'
     } >"$scratch/snippets/$((count += 1)).py" || return 1
     for ((number = 1; number <= count; number++)); do
-        [ $number -lt $count ] || [ ! -e "$top_builddir/lib/libthinwire-store.so" ] || start=(by_run "$1")
+        [ $number -lt "$count" ] || [ ! -e "$top_builddir/lib/libthinwire-store.so" ] || start=(by_run "$1")
         (cd "$scratch/snippets" && "${start[@]}" "$number.py") || { echo "snippet $number"; return 1; }
     done
 }
