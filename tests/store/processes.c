@@ -11,12 +11,14 @@
 #include <malloc.h>
 #include <math.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -285,6 +287,44 @@ static void by_thread(void)
         failures++;
     }
     CHECK(lines[0] == '\0');
+    done(comm, ctx);
+}
+
+/* ---- a wait with a limit --------------------------------------------------------------------- */
+
+static double longest; /* sleep of the library, in seconds */
+
+/* In place of the one of libc. */
+__attribute__((visibility("default"))) int
+ppoll(struct pollfd *looked, nfds_t count, const struct timespec *most, const sigset_t *signals)
+{
+    struct timespec spent = most != NULL ? *most : (struct timespec){LIMIT, 0};
+
+    longest = fmax(longest, (double)spent.tv_sec + 1e-9 * (double)spent.tv_nsec);
+    (void)signals;
+    return (int)syscall(SYS_ppoll, looked, count, most != NULL ? &spent : NULL, NULL, (size_t)0);
+}
+
+/* However long the other rank has been missing, no sleep outlasts the limit of a call. */
+static void by_limit(void)
+{
+    tw_context_t *ctx     = context();
+    tw_request_t *request = NULL;
+    tw_comm_t    *comm;
+    float         x[100] = {0}, y[100];
+
+    setenv("THINWIRE_NODE_RANKS", "1", 1);
+    comm = world(ctx);
+    CHECK(tw_allreduce(comm, x, y, 100, TW_SUM, NULL) == TW_OK); /* the first may wait inside */
+    if (rank == 1) {
+        usleep(400000);
+    }
+    CHECK(tw_iallreduce(comm, x, y, 100, TW_SUM, NULL, &request) == TW_OK);
+    longest = 0.0;
+    for (int over = 0; !over;) {
+        CHECK(tw_wait_for(&request, 1, &over) == TW_OK);
+    }
+    CHECK(longest <= 0.002);
     done(comm, ctx);
 }
 
@@ -699,6 +739,7 @@ static const trial_t trials[] = {{"collectives", collectives, {1, 2, 3, 4, 7}, 0
                                  {"a killed rank, by UCX", killed_by_ucx, {3}, 2},
 #endif
                                  {"a thread that sleeps", by_thread, {2, 3, 4}, 0},
+                                 {"a limit", by_limit, {2}, 0},
                                  {"a killed rank", killed, {3, 4, 7}, 2},
                                  {"a killed rank, by messages", killed_by_messages, {3, 4, 7}, 2},
                                  {"a killed rank, a thread", killed_by_thread, {3, 4}, 2},

@@ -254,7 +254,8 @@ static bool tw_progress_thread_sleeps_late(const tw_progress_thread_t *thread)
     tw_comm_t *comm = thread->comm;
 
     if (thread->state == TW_PROGRESS_THREAD_AWAY || !thread->whole || comm->running == NULL) {
-        return thread->state == TW_PROGRESS_THREAD_AWAY;
+        return thread->state == TW_PROGRESS_THREAD_AWAY ||
+               (thread->state == TW_PROGRESS_THREAD_WATCHING && !comm->endpoint->idle(comm));
     }
     if (thread->state == TW_PROGRESS_THREAD_WATCHING) { /* has the call taken the event? */
         return thread->fresh || comm->engine->descriptor(comm) < 0;

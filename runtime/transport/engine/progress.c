@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "runtime/base/descriptor.h"
 #include "runtime/transport/engine/progress.h"
 
 /* Tests without success before the core is given away: short, as ranks may share cores. */
@@ -265,7 +266,8 @@ void tw_engine_progress(tw_comm_t *comm, bool *moved_p)
     }
 }
 
-void tw_engine_wait_some(tw_comm_t *comm)
+/* Look; then rest, until something comes, or, in naps, a moment. */
+static void tw_engine_wait_by(tw_comm_t *comm, bool naps)
 {
     for (int spin = 0; spin < TW_SPINS; spin++) {
         bool moved = false;
@@ -275,8 +277,18 @@ void tw_engine_wait_some(tw_comm_t *comm)
             return;
         }
     }
-    comm->system->yield(tw_engine_descriptor(comm));
+    comm->system->yield(naps ? TW_DESCRIPTOR_NONE : tw_engine_descriptor(comm));
     tw_engine_check_timeout(comm);
+}
+
+void tw_engine_wait_some(tw_comm_t *comm)
+{
+    tw_engine_wait_by(comm, false);
+}
+
+void tw_engine_wait_briefly(tw_comm_t *comm)
+{
+    tw_engine_wait_by(comm, true);
 }
 
 const tw_engine_ops_t tw_engine = {.progress     = tw_engine_progress,

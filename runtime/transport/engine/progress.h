@@ -13,6 +13,7 @@ extern const tw_engine_ops_t tw_engine;
 /* tw_engine_ops_t.progress and .wait_some. */
 void tw_engine_progress(tw_comm_t *comm, bool *moved_p);
 void tw_engine_wait_some(tw_comm_t *comm);
+void tw_engine_wait_briefly(tw_comm_t *comm); /* at most about 1 ms */
 
 /* tw_engine_ops_t.pending, .computes and .descriptor: stalled.c. */
 int  tw_engine_pending(const tw_comm_t *comm);

@@ -248,7 +248,8 @@ tw_status_t tw_wait_for(tw_request_t **request_p, int milliseconds, int *done_p)
     }
     while (op->running && comm->status == TW_OK && (spent = tw_clock_ns() - start) < most) {
         if (!tw_progress_thread_whole(comm->progress_thread)) {
-            tw_engine_wait_some(comm);
+            (most - spent < 2 * (uint64_t)TW_LOOK_NS ? tw_engine_wait_briefly
+                                                     : tw_engine_wait_some)(comm);
             continue;
         }
         tw_progress_thread_await(comm->progress_thread, tw_look_ns(comm, most - spent));
