@@ -140,6 +140,7 @@ class Scatter(_Allocating):
     def __init__(self, comm: Comm, codec: Any, residual: Optional[str] = None, held: Sequence[Any] = ()) -> None:
         super().__init__(comm, codec)
         self.held, self.feedback, self.used = held, None, ()  # type: Any, Optional[Feedback], Tuple[int, ...]
+        self._guessed = False  # used: no gradient has come yet
         self._name = residual
 
     def __call__(self, output_tensor: Any, input_tensor: Any, group: Any, op: Any, async_op: bool = False) -> None:
@@ -156,15 +157,22 @@ class Scatter(_Allocating):
 
     def _residual(self, used: Tuple[int, ...], count: int) -> Optional[Feedback]:
         """Of the parameters that have had gradients together, and most elements; others, or fewer, have none."""
-        if self._name is not None and (self.feedback is None or self.feedback.count < count):
+        other = self._guessed and used != self.used
+        if self._name is not None and (self.feedback is None or self.feedback.count < count or other):
             self.feedback, self.used = self._comm.feedback(self._name, count), used
+        self._guessed = False
         same = self.feedback is not None and (self.used, self.feedback.count) == (used, count)
         return self.feedback if same else None
+
+    def parameters(self) -> List[int]:
+        """Of which the residual is; none as long as there was no gradient."""
+        return [] if self._guessed else list(self.used)
 
     def begin(self, used: Sequence[int] = ()) -> None:
         """Have a residual of these parameters, none: of those that are trained, unless there is one. Collective."""
         if self._name is None or (self.feedback is not None and tuple(used) in ((), self.used)):
             return
+        self._guessed = not tuple(used)
         self.used = tuple(used) or tuple(i for i, p in enumerate(self.held) if p.sharded_param.requires_grad)
         found = [self.held[i] for i in self.used]
         count = sum(p.padded_sharded_param_size.numel() * (2 if p.sharded_param.is_complex() else 1) for p in found)
@@ -188,7 +196,7 @@ class Sharded(Residuals):
             scatter.begin()
         state = super().state_dict()
         for name, feedback in state["feedback"].items():
-            feedback["parameters"] = list(self._scatters[name].used)
+            feedback["parameters"] = self._scatters[name].parameters()
         return {"ranks": self.comm.size, **state}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:  # type: ignore[override]

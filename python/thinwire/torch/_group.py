@@ -54,7 +54,10 @@ def take_environment() -> None:
         rank, size, local, beside, job, nodes = (os.environ.get(name) for name in names)
         if rank is None or size is None or local is None or "RANK" in os.environ:
             continue
-        os.environ.update(RANK=rank, LOCAL_RANK=local)
+        if names in _SRUN and "SLURM_PTY_PORT" in os.environ:
+            continue  # a shell in a step, from which launchers start ranks
+        os.environ.update(RANK=rank)
+        os.environ.setdefault("LOCAL_RANK", local)
         os.environ.setdefault("WORLD_SIZE", size)
         first = "127.0.0.1" if beside == size else _first_host(nodes or "")
         if first:

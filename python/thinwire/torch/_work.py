@@ -40,6 +40,8 @@ class Work(_TorchWork):  # type: ignore[misc]
         self.what, self._tensors = what, list(tensors)
         self._done, self._error = threading.Event(), None  # type: Any, Optional[RuntimeError]
         self._over = False  # the future, if there is one, is complete, or is being completed
+        self._by: Any = None  # the thread that completed it, in which what is chained to the future runs
+        self.runner: Any = None  # the thread in which it has its turn
         self._future: Any = None  # nobody has asked for it
         self._once = threading.Lock()
 
@@ -49,6 +51,7 @@ class Work(_TorchWork):  # type: ignore[misc]
             if self._over:
                 return
             self._error, self._over, asked = error, True, self._future is not None
+            self._by = threading.current_thread()
         if asked:
             self._complete_future()
 
@@ -64,8 +67,12 @@ class Work(_TorchWork):  # type: ignore[misc]
             self._future.set_exception(self._error)
 
     def wait(self, timeout: Any = None) -> bool:
-        limit = seconds(timeout, 0.0)
-        if not self._done.wait(limit or None):
+        limit, here = seconds(timeout, 0.0), threading.current_thread()
+        if here is self.runner and not self._over:
+            raise RuntimeError(
+                "thinwire: %s: waited for in what is chained to one before it; accepted: those that it starts" % self.what
+            )
+        if here is not self._by and not self._done.wait(limit or None):
             raise RuntimeError("thinwire: %s: Timed out after %d ms" % (self.what, round(1e3 * limit)))
         if self._error is not None:
             raise self._error
@@ -75,7 +82,7 @@ class Work(_TorchWork):  # type: ignore[misc]
         self.wait()
 
     def is_completed(self) -> bool:
-        return self._done.is_set()
+        return self._done.is_set() or self._by is threading.current_thread()
 
     def is_success(self) -> bool:
         return self._done.is_set() and self._error is None
@@ -204,6 +211,7 @@ class Worker:
         """here: the caller waits for it at once, and may as well run it. What is chained to the future of a work that has
         just run in the thread comes at once, before all that waits: so on every rank, and it may wait for it."""
         work = Work(what, tensors)
+        work.runner = self._thread
         self.look()
         if threading.current_thread() is self._thread:
             self._perform(work, function, limit)
