@@ -162,6 +162,7 @@ static void tw_finish_about(tw_report_about_t *about, const tw_pile_t *pile)
     about->codec       = tw_state.config.codec;
     about->library     = tw_mpi_version();
     about->intercepted = pile->seen;
+    about->threshold   = tw_state.config.threshold;
     about->contract    = tw_state.config.max_error;
     about->feedback    = tw_state.config.error_feedback != 0;
     about->rank        = tw_state.rank;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/traits.h"
 #include "tools/info_codecs.h"
 #include "tools/table.h"
 
@@ -20,22 +21,28 @@ static int place_of(const info_codecs_t *lists, size_t type, const char *text)
     return -1;
 }
 
-/* The type and place of the next codec after those, each once: those of float first. */
-static int next_codec(const info_codecs_t *lists, size_t *type, size_t *i)
+static const tw_codec_traits_t *traits_of(const info_codecs_t *lists, info_codec_t codec)
 {
-    for (; *type < TW_DTYPE_ROWS; ++*type, *i = 0) {
-        for (; *i < lists->of[*type].count; ++*i) {
-            size_t before = 0;
+    return &lists->of[codec.type].traits[codec.i];
+}
 
-            while (before < *type && place_of(lists, before, lists->of[*type].text[*i]) < 0) {
-                before++;
-            }
-            if (before == *type) {
-                return 1;
-            }
+/* Into its place among all, unless an earlier type has it. */
+static void add_codec(info_codecs_t *lists, info_codec_t codec)
+{
+    size_t at = lists->count;
+
+    for (size_t before = 0; before < codec.type; before++) {
+        if (place_of(lists, before, lists->of[codec.type].text[codec.i]) >= 0) {
+            return;
         }
     }
-    return 0;
+    for (;
+         at > 0 && tw_traits_before(traits_of(lists, codec), traits_of(lists, lists->all[at - 1]));
+         at--) {
+        lists->all[at] = lists->all[at - 1];
+    }
+    lists->all[at] = codec;
+    lists->count++;
 }
 
 /* "1.0010", or "2.0000 =" of one that loses nothing; "-": not of such elements. */
@@ -64,14 +71,17 @@ static void print_codecs(const info_codecs_t *lists)
     columns[last]     = (table_column_t){"block", 0};
     columns[last + 1] = (table_column_t){"kernels", -7};
     columns[last + 2] = (table_column_t){"wants error feedback", -5};
-    printf("\nCodecs, with their bytes for an element of each type (=: nothing is lost):\n\n");
+    printf(
+        "\nCodecs, with their bytes for an element of each type (=: nothing is lost), from fewest "
+        "to most:\n\n");
     table_header(columns, COLUMNS);
-    for (size_t type = 0, i = 0; next_codec(lists, &type, &i); i++) {
-        const tw_codec_traits_t *traits = &lists->of[type].traits[i];
+    for (size_t c = 0; c < lists->count; c++) {
+        const tw_codec_traits_t *traits = traits_of(lists, lists->all[c]);
+        const char              *text   = lists->of[lists->all[c].type].text[lists->all[c].i];
 
-        table_text(cells[0], lists->of[type].text[i]);
+        table_text(cells[0], text);
         for (size_t t = 0; t < TW_DTYPE_ROWS; t++) {
-            bytes_cell(cells[1 + t], lists, t, lists->of[type].text[i]);
+            bytes_cell(cells[1 + t], lists, t, text);
         }
         snprintf(cells[last], TABLE_CELL, "%zu", traits->block);
         table_text(cells[last + 1], traits->isa);
@@ -147,8 +157,9 @@ static json_t *codecs_json(const info_codecs_t *lists)
 {
     json_t *list = json_array();
 
-    for (size_t type = 0, i = 0; next_codec(lists, &type, &i); i++) {
-        const specs_t           *specs    = &lists->of[type];
+    for (size_t c = 0; c < lists->count; c++) {
+        const size_t             i        = lists->all[c].i;
+        const specs_t           *specs    = &lists->of[lists->all[c].type];
         const tw_codec_traits_t *traits   = &specs->traits[i];
         json_t                  *lossless = by_type(lists, specs->text[i], 0);
 
@@ -185,12 +196,16 @@ static json_t *order_json(tw_context_t *ctx, const info_codecs_t *lists)
 
 int info_codecs_create(info_codecs_t *lists, const job_t *job, tw_context_t *ctx)
 {
+    lists->count = 0;
     for (size_t t = 0; t < TW_DTYPE_ROWS; t++) {
         if (specs_create_all(&lists->of[t], job, ctx, tw_dtypes[t]) != 0) {
             while (t > 0) {
                 specs_destroy(&lists->of[--t]);
             }
             return -1;
+        }
+        for (size_t i = 0; i < lists->of[t].count; i++) {
+            add_codec(lists, (info_codec_t){t, i});
         }
     }
     return 0;

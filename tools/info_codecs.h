@@ -9,9 +9,17 @@
 #include "runtime/base/dtype.h"
 #include "tools/specs.h"
 
-/* The codecs of each type, in the order of tw_dtypes, whose first is float. */
+/* A codec: its place among those of the first type that has it. */
+typedef struct info_codec {
+    size_t type, i;
+} info_codec_t;
+
+/* The codecs of each type, in the order of tw_dtypes, whose first is float; and all of them, each
+ * once, in the order of base/traits.h. */
 typedef struct info_codecs {
-    specs_t of[TW_DTYPE_ROWS];
+    specs_t      of[TW_DTYPE_ROWS];
+    info_codec_t all[TW_DTYPE_ROWS * SPECS_MAX];
+    size_t       count;
 } info_codecs_t;
 
 /* @return 0, or -1 and rank 0 has said why. */

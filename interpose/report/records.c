@@ -17,6 +17,7 @@
 #include "interpose/report/python.h"
 #include "interpose/report/records.h"
 #include "runtime/base/context.h"
+#include "runtime/base/traits.h"
 
 #define TW_CHUNK        64   /* records allocated together                                    */
 #define TW_RECORDS_FINE 4096 /* records with the communicator told apart                      */
@@ -46,34 +47,58 @@ tw_traffic_kind_t tw_traffic_kind_of(int op)
 
 static tw_candidates_t tw_candidates_made;
 
-/* NaN: the codec has no form for the type. */
-static double tw_candidate_error(const char *spec, tw_dtype_t dtype)
+/* False: the codec has no form for the type. */
+static bool tw_candidate_traits(const char *spec, tw_dtype_t dtype, tw_codec_traits_t *traits)
 {
-    tw_codec_t       *codec = NULL;
-    tw_codec_traits_t traits;
-    tw_context_t      context;
-    double            error = (double)NAN;
+    tw_codec_t  *codec = NULL;
+    tw_context_t context;
+    const bool   made = tw_context_init(&context) == TW_OK &&
+                      tw_codec_create(&context, spec, dtype, &codec, NULL, 0) == TW_OK &&
+                      tw_codec_traits(codec, traits) == TW_OK;
 
-    if (tw_context_init(&context) == TW_OK &&
-        tw_codec_create(&context, spec, dtype, &codec, NULL, 0) == TW_OK &&
-        tw_codec_traits(codec, &traits) == TW_OK) {
-        error = traits.max_error;
-    }
     tw_codec_destroy(codec);
-    return error;
+    return made;
 }
 
-static tw_candidate_t *tw_candidate_of(tw_candidates_t *made, const char *spec)
+/* The row of a spec, a new one in its place; NULL: there is no room. */
+static tw_candidate_t *tw_candidate_of(tw_candidates_t *made, const tw_codec_offer_t *offer)
 {
-    int c = 0;
+    tw_candidate_t row = {.spec = offer->spec};
+    int            c   = 0;
 
-    while (c < made->count && strcmp(made->row[c].spec, spec) != 0) {
+    while (c < made->count && strcmp(made->row[c].spec, offer->spec) != 0) {
         c++;
     }
-    if (c == made->count && c < TW_CANDIDATES_MAX) {
-        made->row[made->count++] = (tw_candidate_t){.spec = spec};
+    if (c < made->count) {
+        return &made->row[c];
     }
-    return c < TW_CANDIDATES_MAX ? &made->row[c] : NULL;
+    if (c == TW_CANDIDATES_MAX || !tw_candidate_traits(offer->spec, offer->dtype, &row.traits)) {
+        return NULL;
+    }
+    for (made->count++; c > 0 && tw_traits_before(&row.traits, &made->row[c - 1].traits); c--) {
+        made->row[c] = made->row[c - 1];
+    }
+    made->row[c] = row;
+    return &made->row[c];
+}
+
+/* Error and block of a row for a type: by float32, the first of the list, where the codec has no
+ * form for doubles. */
+static void tw_candidate_fill(tw_candidate_t *row, size_t t)
+{
+    const tw_dtype_row_t *type   = tw_dtype_row(tw_dtypes[t]);
+    const bool            narrow = type->sum != tw_dtypes[t];
+    tw_codec_traits_t     traits;
+
+    row->error[t] = (double)NAN;
+    if ((row->to[t] != 0 || !type->in_f32 || narrow) &&
+        tw_candidate_traits(row->spec, tw_dtypes[t], &traits)) {
+        row->error[t] = traits.max_error;
+        row->block[t] = traits.block;
+    } else if (!narrow) {
+        row->error[t] = row->error[0];
+        row->block[t] = row->block[0];
+    }
 }
 
 static void tw_candidates_make(void)
@@ -84,7 +109,7 @@ static void tw_candidates_make(void)
     for (size_t t = 0; t < TW_DTYPE_ROWS; t++) {
         for (size_t i = 0; (offer = tw_codec_offer(TW_OFFER_REPORT, tw_dtypes[t], i)) != NULL;
              i++) {
-            tw_candidate_t *row = tw_candidate_of(made, offer->spec);
+            tw_candidate_t *row = tw_candidate_of(made, offer);
 
             if (row != NULL) {
                 row->to[t] = offer->to;
@@ -92,17 +117,8 @@ static void tw_candidates_make(void)
         }
     }
     for (int c = 0; c < made->count; c++) {
-        tw_candidate_t *row = &made->row[c];
-
         for (size_t t = 0; t < TW_DTYPE_ROWS; t++) {
-            const tw_dtype_row_t *type   = tw_dtype_row(tw_dtypes[t]);
-            const bool            narrow = type->sum != tw_dtypes[t];
-            const bool            as_is  = row->to[t] != 0 || !type->in_f32 || narrow;
-
-            row->error[t] = as_is ? tw_candidate_error(row->spec, tw_dtypes[t]) : (double)NAN;
-            if (isnan(row->error[t]) && !narrow) { /* by float32, the first of the list */
-                row->error[t] = row->error[0];
-            }
+            tw_candidate_fill(&made->row[c], t);
         }
     }
 }

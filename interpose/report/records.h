@@ -158,13 +158,16 @@ extern const char *const tw_census_texts[TW_CENSUS];
 /* A bit for each that some of these values are, or all in the case of integers. */
 unsigned tw_census_of(const void *values, size_t count, tw_dtype_t dtype);
 
-/* What could have been used, of what codecs offer to reports: the rows of a watching report. */
-#define TW_CANDIDATES_MAX 16
+/* What could have been used, of what codecs offer to reports: the rows of a watching report, in the
+ * order of base/traits.h. */
+#define TW_CANDIDATES_MAX 20
 typedef struct tw_candidate {
-    const char *spec;
-    unsigned    to[TW_DTYPE_ROWS];    /* tw_offer_to_t, 0: not offered, of each element type    */
-    double      error[TW_DTYPE_ROWS]; /* tw_codec_traits_t.max_error of it, by --double where a
-                               codec has no form for it; NaN: it has none for floats, either */
+    const char       *spec;
+    tw_codec_traits_t traits;      /* for the first type that it is offered to */
+    unsigned to[TW_DTYPE_ROWS];    /* tw_offer_to_t, 0: not offered, of each element type    */
+    double   error[TW_DTYPE_ROWS]; /* tw_codec_traits_t.max_error of it, by --double where a codec
+                                   has no form for it; NaN: it has none for floats, either */
+    size_t   block[TW_DTYPE_ROWS]; /* .block: the error is in parts of the largest of so many     */
 } tw_candidate_t;
 
 typedef struct tw_candidates {
@@ -273,6 +276,7 @@ typedef struct tw_report_about {
                                    watching                                                       */
     const char *library;     /* first line of MPI_Get_library_version                           */
     uint64_t    intercepted; /* calls seen, of all kinds, over all heard ranks                  */
+    size_t      threshold;   /* --threshold                                                     */
     double      contract;    /* --max-error, 0 without                                          */
     bool        feedback;
     bool        aborted;   /* counters of one rank: by MPI_Abort, or by MPI ...               */

@@ -267,6 +267,44 @@ static void tw_json_candidates(tw_json_t *json, const tw_report_about_t *about,
     tw_json_close(json, ']');
 }
 
+/* "of": values that share the largest magnitude that the error is a part of; 1: each its own. */
+static void tw_json_advised(tw_json_t *json, const tw_record_t *sum, int type, int c)
+{
+    const tw_candidate_t *row = &tw_candidates()->row[c];
+
+    tw_json_text(json, "codec", row->spec);
+    tw_json_number(json, "saved",
+                   (double)tw_report_saves(sum, type, c) / (double)sum->uncompressed);
+    tw_json_number(json, "error", row->error[type]);
+    tw_json_count(json, "of", row->block[type]);
+}
+
+static void tw_json_advice(tw_json_t *json, const tw_report_about_t *about, const tw_record_t *sum)
+{
+    tw_advice_t advice[TW_DTYPE_ROWS];
+    const int   count = tw_report_advice(sum, advice);
+
+    tw_json_open(json, "advice", '[');
+    for (int i = 0; i < count; i++) {
+        tw_json_open(json, NULL, '{');
+        tw_json_text(json, "type", tw_dtype_name(tw_dtypes[advice[i].type]));
+        if (advice[i].codec >= 0) {
+            char rule[TW_RULE_SPEC_MAX + 128];
+
+            tw_advice_rule(about, &advice[i], rule, sizeof(rule));
+            tw_json_text(json, "rule", rule);
+            tw_json_advised(json, sum, advice[i].type, advice[i].codec);
+        }
+        if (advice[i].usual != advice[i].codec) {
+            tw_json_open(json, "of_every_value", '{');
+            tw_json_advised(json, sum, advice[i].type, advice[i].usual);
+            tw_json_close(json, '}');
+        }
+        tw_json_close(json, '}');
+    }
+    tw_json_close(json, ']');
+}
+
 /* All that is sent, by kind; "share" is a part of all bytes. */
 static void tw_json_traffic(tw_json_t *json, const tw_record_t *records, size_t count,
                             const tw_record_t *sum)
@@ -340,6 +378,7 @@ void tw_report_json(FILE *stream, const tw_report_about_t *about, const tw_recor
     tw_json_traffic(&json, records, count, &sum);
     if (sum.could_bytes > 0) {
         tw_json_candidates(&json, about, &sum);
+        tw_json_advice(&json, about, &sum);
     }
     tw_json_text(&json, "verdict", verdict);
     tw_json_close(&json, '}');

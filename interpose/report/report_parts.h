@@ -67,6 +67,31 @@ uint64_t tw_report_could(const tw_record_t *sum, int candidate);
 /* Of the calls that could be compressed: uncompressed bytes of types that --double asks for. */
 uint64_t tw_report_asked(const tw_record_t *sum);
 
+/* ---- advice -------------------------------------------------------------------------------- */
+
+/* For the values of one type. `usual` is what is offered for every program; `codec` is that, or one
+ * that sends fewer bytes, with no larger error, which is absolute in a block, however: a value that
+ * is much smaller than its neighbours may become zero. -1: none. Errors are bounds of one encoding,
+ * tw_candidate_t.error, and not measured: nothing was encoded. */
+typedef struct tw_advice {
+    int type; /* place in tw_dtypes */
+    int codec, usual;
+} tw_advice_t;
+
+/* For each type of the calls that could be compressed, where nothing was; returns how many. */
+int tw_report_advice(const tw_record_t *sum, tw_advice_t advice[TW_DTYPE_ROWS]);
+
+/* Bytes that a candidate, or -1, would have saved in the calls of a type. */
+uint64_t tw_report_saves(const tw_record_t *sum, int type, int candidate);
+
+/* It as a rule, whose codec is not -1, and as a line without a break; 256 bytes hold all of it. */
+void tw_advice_rule(const tw_report_about_t *about, const tw_advice_t *advice, char *text,
+                    size_t size);
+void tw_advice_text(const tw_report_about_t *about, const tw_record_t *sum,
+                    const tw_advice_t *advice, char *text, size_t size);
+
+/* ---- verdict ------------------------------------------------------------------------------- */
+
 /* The line that says what it was good for, without a line break; 240 bytes are enough. */
 void tw_report_verdict(const tw_report_about_t *about, const tw_record_t *sum, char *text,
                        size_t size);

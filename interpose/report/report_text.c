@@ -120,7 +120,9 @@ static void tw_text_device(tw_text_report_t *report)
 
 static void tw_text_tail(tw_text_report_t *report)
 {
-    char verdict[TW_PAGE_WIDTH - 16];
+    tw_advice_t advice[TW_DTYPE_ROWS];
+    const int   advised = tw_report_advice(&report->sum, advice);
+    char        line[TW_PAGE_WIDTH];
 
     tw_text_traffic(report);
     tw_text_device(report);
@@ -136,13 +138,17 @@ static void tw_text_tail(tw_text_report_t *report)
                      (unsigned long long)report->sum.kept);
     }
     for (size_t i = 0; i < TW_REMARKS && report->about->remarks[i][0] != '\0' &&
-                       report->head.lines + report->tail.lines < TW_REPORT_LINES - 6;
+                       report->head.lines + report->tail.lines < TW_REPORT_LINES - 6 - advised;
          i++) {
         tw_page_line(&report->tail, "note: %.*s", (int)sizeof(report->about->remarks[i]),
                      report->about->remarks[i]);
     }
-    tw_report_verdict(report->about, &report->sum, verdict, sizeof(verdict));
-    tw_page_line(&report->tail, "thinwire: %s", verdict);
+    for (int i = 0; i < advised; i++) {
+        tw_advice_text(report->about, &report->sum, &advice[i], line, sizeof(line));
+        tw_page_line(&report->tail, "%s", line);
+    }
+    tw_report_verdict(report->about, &report->sum, line, sizeof(line));
+    tw_page_line(&report->tail, "thinwire: %s", line);
 }
 
 static size_t tw_page_append(const tw_page_t *page, char *text, size_t n)

@@ -10,7 +10,8 @@
 
 #include "interpose/report/report_text.h"
 
-#define TW_REASONS    5 /* lines for them, before the rest is put together */
+#define TW_REASONS    5  /* lines for them, before the rest is put together */
+#define TW_BELOW      15 /* lines kept for what follows the candidates, and for call sites */
 #define TW_SITE_WIDTH 48
 #define TW_NAME_WIDTH 24 /* of communicators and codecs */
 
@@ -164,24 +165,15 @@ static void tw_candidate_row(const tw_record_t *sum, int c, char (*row)[TW_CELL]
     }
 }
 
-/* Those that exist for what was sent, from most bytes to fewest; returns how many. */
-static int tw_candidates_sort(const tw_record_t *sum, int *sorted)
+/* Does it exist for anything that was sent? */
+static bool tw_candidate_is_for(const tw_record_t *sum, int c)
 {
-    int count = 0;
+    bool is = false;
 
-    for (int c = 0; c < tw_candidates()->count; c++) {
-        int at = count;
-
-        if (tw_report_asked(sum) == 0 && tw_candidates()->row[c].to[0] == 0) {
-            continue;
-        }
-        for (; at > 0 && tw_report_could(sum, sorted[at - 1]) < tw_report_could(sum, c); at--) {
-            sorted[at] = sorted[at - 1];
-        }
-        sorted[at] = c;
-        count++;
+    for (int t = 0; t < TW_DTYPE_ROWS; t++) {
+        is = is || (sum->could_of[t] > 0 && !isnan(tw_candidates()->row[c].error[t]));
     }
-    return count;
+    return is;
 }
 
 void tw_text_candidates(tw_text_report_t *report)
@@ -191,7 +183,7 @@ void tw_text_candidates(tw_text_report_t *report)
     const tw_record_t *sum = &report->sum;
     tw_text_table_t   *table;
     char               ms[32], doubles[64] = "";
-    int                sorted[TW_CANDIDATES_MAX], count, columns = 3;
+    int                columns = 3, most;
 
     for (int t = 0; t < TW_DTYPE_ROWS; t++) {
         snprintf(errors[t], sizeof(errors[t]), "%s%ss", t == 0 ? "error of " : "of ",
@@ -204,7 +196,6 @@ void tw_text_candidates(tw_text_report_t *report)
     if (sum->could_bytes == 0) {
         return;
     }
-    count = tw_candidates_sort(sum, sorted);
     tw_format_fixed(ms, sizeof(ms), 1e3 * tw_report_seconds(report->about, sum->could_ns), 3);
     if (tw_report_asked(sum) > 0) {
         snprintf(doubles, sizeof(doubles), " (%llu of doubles, with --double)",
@@ -212,8 +203,11 @@ void tw_text_candidates(tw_text_report_t *report)
     }
     tw_page_line(&report->tail, "calls that could be compressed: %llu bytes uncompressed%s, %s ms",
                  (unsigned long long)sum->could_bytes, doubles, ms);
-    for (int c = 0; c < count; c++) {
-        tw_candidate_row(sum, sorted[c], tw_text_table_row(table));
+    most = TW_REPORT_LINES - TW_BELOW - report->head.lines - report->tail.lines;
+    for (int c = 0; c < tw_candidates()->count && table->rows <= most; c++) {
+        if (tw_candidate_is_for(sum, c)) {
+            tw_candidate_row(sum, c, tw_text_table_row(table));
+        }
     }
     tw_text_table_print(table, &report->tail);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/report/report_verdict.c - one line on whether compression pays here.
+ * interpose/report/report_verdict.c - one line on whether compression pays here, and what is
+ * advised for each type of a program that was only watched.
  *
  * It speaks of time only where time was measured with and without a codec (verified calls run
  * both), and says so where it was not.
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,72 +61,145 @@ static void tw_verdict_nothing(const tw_report_about_t *about, const tw_record_t
              tw_report_watching(about) ? "nothing here to compress" : "nothing was compressed",
              percent,
              why != TW_WHY_WATCHING ? tw_why_texts[why]
-             : sum->could_bytes > 0 ? "no codec makes them fewer"
+             : sum->could_bytes > 0 ? "no codec is advised"
                                     : tw_why_texts[TW_WHY_SMALL]);
 }
 
 /* ---- watching ------------------------------------------------------------------------------ */
 
-/* Of the calls of one type, by its place in the list. */
-static uint64_t tw_could_save(const tw_record_t *sum, int type, int c)
+uint64_t tw_report_saves(const tw_record_t *sum, int type, int c)
 {
     const uint64_t bytes = sum->could_of[type];
 
-    return sum->could[type][c] < bytes ? bytes - sum->could[type][c] : 0;
+    return c >= 0 && sum->could[type][c] < bytes ? bytes - sum->could[type][c] : 0;
 }
 
-static int tw_type_most(const tw_record_t *sum)
+/* Of the candidates that are offered to one of `to`, the one that saves most; -1: none saves
+ * anything. most: the largest error. */
+static int tw_advice_best(const tw_record_t *sum, int type, unsigned to, double most)
 {
-    int most = 0;
-
-    for (int t = 1; t < TW_DTYPE_ROWS; t++) {
-        most = sum->could_of[t] > sum->could_of[most] ? t : most;
-    }
-    return most;
-}
-
-/* The candidate to advise for one of them: the usual choice, or what saves most where that makes
- * nothing smaller. */
-static int tw_candidate_to_name(const tw_record_t *sum, int type)
-{
-    int best = 0;
+    int best = -1;
 
     for (int c = 0; c < tw_candidates()->count; c++) {
-        const unsigned to = tw_candidates()->row[c].to[type];
+        const tw_candidate_t *row = &tw_candidates()->row[c];
 
-        if ((to & TW_OFFER_FIRST) != 0 && tw_could_save(sum, type, c) > 0) {
-            return c;
-        }
-        if ((to & TW_OFFER_ADVICE) != 0 &&
-            tw_could_save(sum, type, c) > tw_could_save(sum, type, best)) {
+        if ((row->to[type] & to) != 0 && row->error[type] <= most &&
+            tw_report_saves(sum, type, c) > tw_report_saves(sum, type, best)) {
             best = c;
         }
     }
     return best;
 }
 
-/* For the type of which there is most; of equals the first. */
+/* Of values of 16 bits no codec is advised: they are what others are rounded to. */
+static tw_advice_t tw_advice_for(const tw_record_t *sum, int type)
+{
+    const bool  narrow = tw_dtype_row(tw_dtypes[type])->sum != tw_dtypes[type];
+    tw_advice_t advice = {.type = type, .codec = -1, .usual = -1};
+    int         block;
+
+    if (!narrow) {
+        advice.usual = tw_advice_best(sum, type, TW_OFFER_FIRST, (double)INFINITY);
+    }
+    if (!narrow && advice.usual < 0) {
+        advice.usual = tw_advice_best(sum, type, TW_OFFER_ADVICE, (double)INFINITY);
+    }
+    if (advice.usual >= 0) {
+        block        = tw_advice_best(sum, type, TW_OFFER_BLOCK,
+                                      tw_candidates()->row[advice.usual].error[type]);
+        advice.codec = tw_report_saves(sum, type, block) > tw_report_saves(sum, type, advice.usual)
+                           ? block
+                           : advice.usual;
+    }
+    return advice;
+}
+
+int tw_report_advice(const tw_record_t *sum, tw_advice_t advice[TW_DTYPE_ROWS])
+{
+    int count = 0;
+
+    for (int t = 0; t < TW_DTYPE_ROWS && sum->why[TW_WHY_NOT] == 0 && !tw_mostly_small(sum); t++) {
+        if (sum->could_of[t] > 0) {
+            advice[count++] = tw_advice_for(sum, t);
+        }
+    }
+    return count;
+}
+
+void tw_advice_rule(const tw_report_about_t *about, const tw_advice_t *advice, char *text,
+                    size_t size)
+{
+    tw_rule_t rule = {.op        = -1,
+                      .dtype     = (int)tw_dtypes[advice->type],
+                      .reduction = -1,
+                      .least     = about->threshold,
+                      .most      = UINT64_MAX};
+
+    snprintf(rule.spec, sizeof(rule.spec), "%s", tw_candidates()->row[advice->codec].spec);
+    tw_rule_text(&rule, text, size);
+}
+
+/* "bitpack:4 saves 50 % of all bytes, error up to 9.5e-07 of the value" */
+static void tw_advice_codec(const tw_record_t *sum, int type, int c, char *text, size_t size)
+{
+    const tw_candidate_t *row = &tw_candidates()->row[c];
+    char                  bytes[TW_PERCENT], error[32], of[40] = "value";
+
+    tw_format_percent(bytes, sizeof(bytes), (double)tw_report_saves(sum, type, c),
+                      (double)sum->uncompressed);
+    tw_format_short(error, sizeof(error), row->error[type]);
+    if (row->block[type] > 1) {
+        snprintf(of, sizeof(of), "largest of %zu values", row->block[type]);
+    }
+    snprintf(text, size, "%s saves %s of all bytes, error up to %s of the %s", row->spec, bytes,
+             error, of);
+}
+
+void tw_advice_text(const tw_report_about_t *about, const tw_record_t *sum,
+                    const tw_advice_t *advice, char *text, size_t size)
+{
+    char   rule[TW_RULE_SPEC_MAX + 128];
+    size_t n =
+        (size_t)snprintf(text, size, "advice for %s: ", tw_dtype_name(tw_dtypes[advice->type]));
+
+    if (advice->codec < 0) {
+        snprintf(text + n, size - n, "none, %s",
+                 tw_dtype_row(tw_dtypes[advice->type])->sum != tw_dtypes[advice->type]
+                     ? "values of 16 bits are left as they are"
+                     : "no codec makes them fewer");
+        return;
+    }
+    tw_advice_codec(sum, advice->type, advice->codec, text + n, size - n);
+    if (advice->usual != advice->codec) {
+        n = strlen(text);
+        n += (size_t)snprintf(text + n, size - n, "; where every value's own error counts ");
+        tw_advice_codec(sum, advice->type, advice->usual, text + n, size - n);
+    }
+    tw_advice_rule(about, advice, rule, sizeof(rule));
+    n = strlen(text);
+    snprintf(text + n, size - n, " (--rule '%s')", rule);
+}
+
 static void tw_verdict_watching(const tw_report_about_t *about, const tw_record_t *sum, char *text,
                                 size_t size)
 {
-    const int             type      = tw_type_most(sum);
-    const int             c         = tw_candidate_to_name(sum, type);
-    const tw_candidate_t *candidate = &tw_candidates()->row[c];
-    const char *const     narrow    = tw_dtype_row(tw_dtypes[type])->in_f32 ? "" : " --double";
-    char                  bytes[TW_PERCENT], error[32];
+    tw_advice_t advice[TW_DTYPE_ROWS];
+    const int   count = tw_report_advice(sum, advice);
+    uint64_t    saves = 0;
+    char        bytes[TW_PERCENT];
 
-    if (tw_could_save(sum, type, c) == 0) {
+    for (int i = 0; i < count; i++) {
+        saves += tw_report_saves(sum, advice[i].type, advice[i].codec);
+    }
+    if (saves == 0) {
         tw_verdict_nothing(about, sum, text, size);
         return;
     }
-    tw_format_percent(bytes, sizeof(bytes), (double)tw_could_save(sum, type, c),
-                      (double)sum->uncompressed);
-    tw_format_short(error, sizeof(error), candidate->error[type]);
+    tw_format_percent(bytes, sizeof(bytes), (double)saves, (double)sum->uncompressed);
     snprintf(text, size,
-             "%s%s would save %s of all bytes, relative error up to %s; time is not estimated "
-             "(--codec %s%s "
-             "--verify 64 measures it)",
-             candidate->spec, narrow, bytes, error, candidate->spec, narrow);
+             "those advised would save %s of all bytes; time is not estimated (--verify 64 "
+             "measures it)",
+             bytes);
 }
 
 /* ---- with a codec -------------------------------------------------------------------------- */

@@ -34,7 +34,9 @@ typedef enum tw_offer_to {
     TW_OFFER_AUTO   = 1, /* `auto` may choose it: a calibration measures it                   */
     TW_OFFER_REPORT = 2, /* the report of a run without codec says what it would send         */
     TW_OFFER_ADVICE = 4, /* ... and may advise it: needs no error feedback                    */
-    TW_OFFER_FIRST  = 8  /* ... and advises it where it saves anything: the usual choice      */
+    TW_OFFER_FIRST  = 8, /* ... and advises it where it saves anything: the usual choice      */
+    TW_OFFER_BLOCK  = 16 /* ... and advises it before that, saying so, where it saves more with no
+                            larger error: which is absolute in a block, so small values vanish */
 } tw_offer_to_t;
 
 typedef struct tw_codec_offer {

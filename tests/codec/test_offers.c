@@ -112,14 +112,15 @@ static size_t offered(unsigned to, tw_dtype_t dtype)
 
 START_TEST(every_offer_is_a_codec)
 {
-    const unsigned   all      = TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE | TW_OFFER_FIRST;
+    const unsigned all =
+        TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE | TW_OFFER_FIRST | TW_OFFER_BLOCK;
     const tw_dtype_t dtype    = _i == 0 ? TW_F32 : TW_F64;
     bool             lossless = false;
 
     for (size_t i = 0; i < offered(all, dtype); i++) {
         const tw_codec_offer_t *offer  = tw_codec_offer(all, dtype, i);
         const tw_codec_traits_t traits = traits_of(offer->spec, dtype);
-        const bool              advice = (offer->to & TW_OFFER_ADVICE) != 0;
+        const bool              advice = (offer->to & (TW_OFFER_ADVICE | TW_OFFER_BLOCK)) != 0;
 
         lossless = lossless || ((offer->to & TW_OFFER_AUTO) != 0 && traits.lossless);
         ck_assert_msg((offer->to & TW_OFFER_AUTO) == 0 || traits.max_error <= 1.0,
@@ -127,6 +128,9 @@ START_TEST(every_offer_is_a_codec)
         ck_assert_msg(!advice || (offer->to & TW_OFFER_REPORT) != 0,
                       "%s: advised, not in the report", offer->spec);
         ck_assert_msg(!advice || !traits.feedback, "%s needs error feedback", offer->spec);
+        ck_assert_msg((offer->to & TW_OFFER_BLOCK) == 0 ||
+                          (traits.block > 1 && (offer->to & TW_OFFER_ADVICE) == 0),
+                      "%s: no blocks, or advised in two ways", offer->spec);
         ck_assert_msg((offer->to & TW_OFFER_FIRST) == 0 || advice, "%s: first, not advised",
                       offer->spec);
     }

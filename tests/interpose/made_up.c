@@ -52,15 +52,15 @@ tw_record_t compressed(void)
     return record;
 }
 
-/* Bytes per float32: 3, 2, 1, and a little for blocks; onebit: 1/8. */
+/* Bytes per float32: 3, 2, 1, 1/2, and a little for blocks; onebit: 1/8. */
 tw_record_t watched(void)
 {
     static const struct {
         const char *spec;
         uint64_t    bytes;
     } could[]          = {{"bitpack:3", 7500000}, {"bf16", 5000000}, {"bitpack:2", 5000000},
-                          {"tree8", 2600000},     {"int8", 2600000}, {"bitpack:1", 2500000},
-                          {"onebit", 350000}};
+                          {"tree8", 2600000},     {"int8", 2600000}, {"int:12", 3790000},
+                          {"int:16", 5040000},    {"int4", 1410000}, {"onebit", 350000}};
     tw_record_t record = record_of(TW_RULE_ALLREDUCE, TW_WHY_WATCHING);
 
     for (int c = 0; c < tw_candidates()->count; c++) {

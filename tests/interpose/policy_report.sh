@@ -111,6 +111,8 @@ size_of() { # SPEC N
         bitpack:?) echo $(($2 * ${1#*:})) ;;
         bf16) echo $(($2 * 2)) ;;
         tree8 | int8) echo $(($2 + 4 * (($2 + 4095) / 4096))) ;;
+        int4) echo $((2 * (($2 + 31) / 32) + ($2 + 1) / 2)) ;;
+        int:*) echo $(($2 / 256 * (4 + 32 * ${1#*:}) + ($2 % 256 ? 4 + ($2 % 256 * ${1#*:} + 7) / 8 : 0))) ;;
         onebit) echo $(($2 / 2048 * 264 + ($2 % 2048 ? 8 + ($2 % 2048 + 7) / 8 : 0))) ;;
     esac
 }
@@ -130,7 +132,7 @@ by_formula() { # an allgather of 33333 and an allreduce of 50001 complex values,
     local spec wanted seen
     quietly 3 -- allgather,33333 allreduce,complex,25001 allreduce,16383 bcast,int && are exact exact exact exact &&
         is watching true && is totals.compressed_calls 0 || return 1
-    for spec in bitpack:3 bf16 bitpack:2 tree8 int8 bitpack:1 onebit; do
+    for spec in bitpack:3 bf16 bitpack:2 int:16 int:12 tree8 int8 int4 onebit; do
         wanted=$((6 * $(in_units "$(size_of $spec 33333)") + 4 * $(size_of $spec 50002)))
         seen=$(candidate $spec wire_bytes)
         within "$seen" $((wanted - 3)) $((wanted + 3)) && # each rank rounds
@@ -238,7 +240,8 @@ check "rules: those that matched nothing are named, and calls that none matched"
 
 no_guess() { # of time: what a collective inside one machine would take is not known from here
     on 2 -- allreduce,500000,x4 alltoall,20000 && says 1 'thinwire: watching, no codec named, 2 ranks' &&
-        says 0 'estimated ms' && says 1 'thinwire: codecs can reach 100 % of the bytes sent: tree8 would save 75 % of all bytes, relative error up to 1.3e-02; time is not estimated'
+        says 0 'estimated ms' && says 1 'thinwire: codecs can reach 100 % of the bytes sent: those advised would save 75 % of all bytes; time is not estimated' &&
+        says 1 "advice for float: tree8 saves 75 % of all bytes, error up to 1.3e-02 of the largest of 4096 values (--rule 'float:>=64k=tree8')"
 }
 check "watching: times are not guessed" no_guess
 

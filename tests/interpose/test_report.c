@@ -37,6 +37,18 @@ static void has_not(const char *text, const char *part)
     ck_assert_msg(strstr(text, part) == NULL, "\"%s\" in:\n%s", part, text);
 }
 
+/* These codecs have lines, in this order; up to NULL. */
+static void lists(const char *text, const char *const *specs)
+{
+    for (; *specs != NULL; specs++) {
+        char line[32];
+
+        snprintf(line, sizeof(line), "\n  %s ", *specs);
+        has(text, line);
+        text = strstr(text, line);
+    }
+}
+
 /* The last line is this verdict. */
 static void ends(const tw_report_about_t *about, const tw_record_t *records, size_t count,
                  const char *verdict)
@@ -71,7 +83,7 @@ START_TEST(forty_lines)
         }
         if (count == 500) {
             ck_assert_int_eq(lines_of(text), 40);
-            has(text, "libapp.so+0x1004 ");
+            has(text, "libapp.so+0x1002 ");
             has(text, " more ");
             has(text, "  others\n");
         }
@@ -121,15 +133,22 @@ END_TEST
 
 START_TEST(candidates_are_exact_in_bytes)
 {
-    tw_report_about_t about  = about_job("");
-    tw_record_t       record = watched();
-    char             *text   = text_of(&about, &record, 1);
+    static const char *const of_floats[]  = {"onebit",    "int4", "tree8",  "int8",      "int:12",
+                                             "bitpack:2", "bf16", "int:16", "bitpack:3", NULL};
+    static const char *const of_doubles[] = {"onebit",    "int4",      "tree8",     "int:12",
+                                             "bf16",      "int:16",    "bitpack:3", "int:24",
+                                             "bitpack:4", "int:32",    "bitpack:5", "bitpack:6",
+                                             "int:48",    "bitpack:7", NULL};
+    tw_report_about_t        about        = about_job("");
+    tw_record_t              record       = watched();
+    char                    *text         = text_of(&about, &record, 1);
 
     has(text, "thinwire: watching, no codec named, 4 ranks, ");
     has(text, "calls that could be compressed: 10000000 bytes uncompressed, 250.000 ms\n");
     has(text, "  with codec  bytes sent  saved of all bytes  error of floats\n");
     has(text, "  tree8          2600000                74 %          1.3e-02\n");
     has(text, "  onebit          350000                96 %          1.0e+00\n");
+    lists(text, of_floats);
     has_not(text, "bitpack:5");
     has_not(text, "int:32");
     has_not(text, "estimated ms");
@@ -151,6 +170,7 @@ START_TEST(candidates_are_exact_in_bytes)
     has(text, "  int:32         5040000                50 %     2.3e-10\n");
     has(text, "  int:24         3790000                62 %     6.0e-08\n");
     has(text, "  tree8          1300000                87 %     1.3e-02\n");
+    lists(text, of_doubles);
     free(text);
 }
 END_TEST
@@ -178,10 +198,8 @@ START_TEST(all_bytes_by_kind)
         "     10  4995.000  message     messages from rank to rank, which thinwire only counts\n");
     free(text);
     ends(&about, records, 4,
-         "codecs can reach 0.10 % of the bytes sent: tree8 would save 0.07 % of all bytes, "
-         "relative error up to 1.3e-02; time is "
-         "not "
-         "estimated (--codec tree8 --verify 64 measures it)");
+         "codecs can reach 0.10 % of the bytes sent: those advised would save 0.07 % of all bytes; "
+         "time is not estimated (--verify 64 measures it)");
     ends(&about, &records[1], 1,
          "codecs can reach 0 % of the bytes sent: nothing here to compress; 100 % of all bytes: "
          "messages "
@@ -328,42 +346,83 @@ START_TEST(verdicts_of_nothing)
 }
 END_TEST
 
+/* Above the verdict, in this order: one for each type; up to NULL. */
+static void advises(const tw_report_about_t *about, const tw_record_t *record,
+                    const char *const *lines)
+{
+    char       *text = text_of(about, record, 1);
+    const char *at   = strstr(text, "\nadvice for ");
+
+    for (; *lines != NULL; lines++) {
+        ck_assert_msg(at != NULL && strncmp(at + 1, *lines, strlen(*lines)) == 0,
+                      "no \"%s\" in:\n%s", *lines, text);
+        at = strchr(at + 1, '\n');
+    }
+    ck_assert_msg(strncmp(at, "\nthinwire: codecs can reach ", 28) == 0, "%s", text);
+    free(text);
+}
+
+#define OF_ALL " of all bytes; time is not estimated (--verify 64 measures it)"
+
 START_TEST(verdicts_of_watching)
 {
     tw_report_about_t about     = about_job("");
     tw_record_t       record    = watched();
     tw_record_t       double_of = doubles();
+    char             *text;
 
     ends(&about, &record, 1,
-         "codecs can reach 100 % of the bytes sent: tree8 would save 74 % of all bytes, relative "
-         "error up to 1.3e-02; time is not "
-         "estimated (--codec tree8 --verify 64 measures it)");
+         "codecs can reach 100 % of the bytes sent: those advised would save 74 %" OF_ALL);
     record.uncompressed *= 2; /* half of the bytes cannot be compressed */
     ends(&about, &record, 1,
-         "codecs can reach 50 % of the bytes sent: tree8 would save 37 % of all bytes, relative "
-         "error up to 1.3e-02; time is not "
-         "estimated (--codec tree8 --verify 64 measures it)");
+         "codecs can reach 50 % of the bytes sent: those advised would save 37 %" OF_ALL);
     record.small_ns = 930000000;
     ends(&about, &record, 1,
          "codecs can reach 50 % of the bytes sent: compression does not pay here: 93 % of the "
          "collective time is in calls of under 4 KiB");
+    text = text_of(&about, &record, 1);
+    has_not(text, "advice");
+    free(text);
     ends(&about, &double_of, 1,
-         "codecs can reach 100 % of the bytes sent: bitpack:4 --double would save 50 % of all "
-         "bytes, "
-         "relative error up to 9.5e-07; time is not estimated (--codec bitpack:4 --double --verify "
-         "64 "
-         "measures it)");
-    /* More of floats: these alone. */
-    double_of.could_bytes += 30000000;
-    double_of.could_of[0] = 30000000;
-    double_of.uncompressed += 30000000;
+         "codecs can reach 100 % of the bytes sent: those advised would save 62 %" OF_ALL);
+}
+END_TEST
+
+/* A line for each type that there is: of doubles what has fewer bytes than the usual choice, and no
+ * larger error, with the usual choice beside it, as that error is one of the largest value. */
+START_TEST(advice_by_type)
+{
+    tw_report_about_t about  = about_job("");
+    tw_record_t       record = watched(), both = doubles();
+    const char *const floats[] = {"advice for float: tree8 saves 74 % of all bytes, error up to "
+                                  "1.3e-02 of the largest of 4096 values (--rule 'float=tree8')\n",
+                                  NULL};
+    const char *const all[]    = {
+           "advice for float: tree8 saves 37 % of all bytes, error up to 1.3e-02 of the largest of "
+              "4096 values (--rule 'float:>=64k=tree8')\n",
+           "advice for double: int:24 saves 15 % of all bytes, error up to 6.0e-08 of the largest of "
+              "256 values; where every value's own error counts bitpack:4 saves 12 % of all bytes, error "
+              "up to 9.5e-07 of the value (--rule 'double:>=64k=int:24')\n",
+           "advice for bfloat16: none, values of 16 bits are left as they are\n", NULL};
+
+    advises(&about, &record, floats);
+    about.threshold  = 65536;
+    both.could_of[0] = 30000000;
+    both.could_of[3] = 1000000;
+    both.could_bytes += 31000000;
+    both.uncompressed += 31000000;
     for (int c = 0; c < tw_candidates()->count; c++) {
-        double_of.could[0][c] = 15000000;
+        both.could[0][c] = 15000000; /* of equal bytes it is the usual choice */
+        both.could[3][c] = 500000;
     }
-    ends(&about, &double_of, 1,
-         "codecs can reach 100 % of the bytes sent: tree8 would save 38 % of all bytes, relative "
-         "error "
-         "up to 1.3e-02; time is not estimated (--codec tree8 --verify 64 measures it)");
+    advises(&about, &both, all);
+    ends(&about, &both, 1,
+         "codecs can reach 100 % of the bytes sent: those advised would save 52 %" OF_ALL);
+    both.could_of[0] = both.could_of[1] = 0; /* nothing is advised for what is left */
+    ends(
+        &about, &both, 1,
+        "codecs can reach 100 % of the bytes sent: nothing here to compress; 24 % of all bytes: no "
+        "codec is advised");
 }
 END_TEST
 
@@ -456,6 +515,7 @@ int main(void)
     tcase_add_test(text, a_wide_stream_gets_it_too);
     tcase_add_test(verdict, verdicts_of_nothing);
     tcase_add_test(verdict, verdicts_of_watching);
+    tcase_add_test(verdict, advice_by_type);
     tcase_add_test(verdict, verdicts_with_a_codec);
     tcase_add_test(verdict, the_contract);
     return test_main(suite);

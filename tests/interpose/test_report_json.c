@@ -123,6 +123,31 @@ START_TEST(json_of_one_row)
 }
 END_TEST
 
+START_TEST(json_of_advice)
+{
+    tw_report_about_t about  = about_job("");
+    tw_record_t       record = doubles();
+    json_t           *root;
+    const json_t     *advice, *every;
+
+    about.threshold = 1048576;
+    root            = json_of(&about, &record, 1);
+    ck_assert_uint_eq(json_array_size(json_object_get(root, "advice")), 1);
+    advice = json_array_get(json_object_get(root, "advice"), 0);
+    every  = json_object_get(advice, "of_every_value");
+    ck_assert_str_eq(string(advice, "type"), "double");
+    ck_assert_str_eq(string(advice, "rule"), "double:>=1M=int:24");
+    ck_assert_str_eq(string(advice, "codec"), "int:24");
+    ck_assert_double_eq_tol(number(advice, "saved"), 0.621, 1e-9);
+    ck_assert_double_eq_tol(number(advice, "error"), 0x1p-24, 1e-13);
+    ck_assert_double_eq(number(advice, "of"), 256);
+    ck_assert_str_eq(string(every, "codec"), "bitpack:4");
+    ck_assert_double_eq(number(every, "error"), 0x1p-20);
+    ck_assert_double_eq(number(every, "of"), 1);
+    json_decref(root);
+}
+END_TEST
+
 /* Whatever a program calls its communicators; bytes that are no UTF-8 are replaced, others kept. */
 START_TEST(json_of_strange_names)
 {
@@ -216,6 +241,7 @@ int main(void)
     tcase_set_timeout(locale, 300); /* making a locale takes a second of a free processor */
     tcase_add_test(json, json_holds_all);
     tcase_add_test(json, json_of_one_row);
+    tcase_add_test(json, json_of_advice);
     tcase_add_test(json, json_of_strange_names);
     tcase_add_test(locale, numbers_have_points_in_any_locale);
     return test_main(suite);

@@ -54,7 +54,9 @@ by_type() { # bitpack:4 is all of a float32, and half of a double; int4 is of 16
     grep -q '^  float  *onebit (0.1289), int4 (0.5625), tree8 (1.001), int:12 (1.516), bf16 (2), int:16 (2.016), bitpack:3 (3), off$' "$scratch/out" &&
         grep -q '^  bfloat16  *onebit (0.1289), .*bf16 (2), off$' "$scratch/out" && grep -q '^  double  *int:4 .*int:48 (6.031), bitpack:7 (7), off$' "$scratch/out" &&
         [ "$("$json_query" "$file" finer.double.1)" = int:8 ] || return 1
-    for i in $(seq 0 10); do
+    grep -E -o '^(onebit|int4|tree8|int:12|bf16|int:16|bitpack:3|int:24|int:32|int:48) ' "$scratch/out" | paste -s -d '' >"$scratch/order"
+    [ "$(cat "$scratch/order")" = 'onebit int4 tree8 int:12 bf16 int:16 bitpack:3 int:24 int:32 int:48 ' ] || { cat "$scratch/order"; return 1; }
+    for i in $(seq 0 $(($("$json_query" "$file" codecs.#) - 1))); do
         "$json_query" "$file" codecs.$i.codec codecs.$i.lossless.float32 codecs.$i.lossless.double | paste -s -d ' '
     done >"$scratch/lossless"
     grep -q '^bitpack:4 true false$' "$scratch/lossless" && grep -q '^fp32 true null$' "$scratch/lossless" &&

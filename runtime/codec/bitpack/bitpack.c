@@ -303,7 +303,6 @@ const tw_codec_ops_t tw_codec_bitpack = {
     .kernels = TW_KERNELS(tw_bitpack),
     .offers  = {{"bitpack:3", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE},
                 {"bitpack:2", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE},
-                {"bitpack:1", TW_F32, TW_OFFER_REPORT | TW_OFFER_ADVICE},
                 {"bitpack:8", TW_F64, TW_OFFER_AUTO},
                 {"bitpack:7", TW_F64, TW_OFFER_REPORT | TW_OFFER_ADVICE},
                 {"bitpack:6", TW_F64, TW_OFFER_REPORT | TW_OFFER_ADVICE},

@@ -235,8 +235,8 @@ static tw_status_t int8_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 
 TW_KERNELS_OF(tw_int);
 
-/* Nobody is offered `int`: its error is absolute in a block, and what `auto` and the report's
- * advice promise counts for every value. */
+/* Not offered to `auto`: the error is absolute in a block, and what that promises counts for every
+ * value. */
 const tw_codec_ops_t tw_codec_int = {
     .name    = "int",
     .form    = "int:B[,block=N][,scale=2k] or int:B,step=2^K",
@@ -248,9 +248,11 @@ const tw_codec_ops_t tw_codec_int = {
     .finish  = int_finish,
     .size    = int_size,
     .kernels = TW_KERNELS(tw_int),
-    .offers  = {{"int:48", TW_F64, TW_OFFER_REPORT}, /* advised to none: absolute in a block */
-                {"int:32", TW_F64, TW_OFFER_REPORT},
-                {"int:24", TW_F64, TW_OFFER_REPORT}},
+    .offers  = {{"int:12", TW_F32, TW_OFFER_REPORT | TW_OFFER_BLOCK},
+                {"int:16", TW_F32, TW_OFFER_REPORT | TW_OFFER_BLOCK},
+                {"int:24", TW_F64, TW_OFFER_REPORT | TW_OFFER_BLOCK},
+                {"int:32", TW_F64, TW_OFFER_REPORT | TW_OFFER_BLOCK},
+                {"int:48", TW_F64, TW_OFFER_REPORT | TW_OFFER_BLOCK}},
 };
 
 const tw_codec_ops_t tw_codec_int8 = {
@@ -263,5 +265,5 @@ const tw_codec_ops_t tw_codec_int8 = {
     .finish  = int8_finish,
     .size    = int_size,
     .kernels = TW_KERNELS(tw_int),
-    .offers  = {{"int8", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE}},
+    .offers  = {{"int8", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_BLOCK}},
 };

@@ -39,7 +39,7 @@ static tw_status_t int4_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 
 TW_KERNELS_OF(tw_int4);
 
-/* Nobody is offered it: its error is absolute in a group, as that of `int` is. */
+/* Advised to nobody: its error is absolute in a group, as that of `int` is. */
 const tw_codec_ops_t tw_codec_int4 = {
     .name    = "int4",
     .form    = "int4[:block=N]",
@@ -49,4 +49,5 @@ const tw_codec_ops_t tw_codec_int4 = {
     .finish  = int4_finish,
     .size    = int4_size,
     .kernels = TW_KERNELS(tw_int4),
+    .offers  = {{"int4", TW_F32, TW_OFFER_REPORT}},
 };
