@@ -11,6 +11,8 @@
 #include "runtime/codec/chunk.h"
 #include "runtime/codec/int/int.h"
 
+#define TW_INT_INLINE static inline __attribute__((always_inline))
+
 TW_CHUNK_OF(double, tw_wide_chunk)
 
 /* Of elements `number`:
@@ -96,6 +98,47 @@ static inline void tw_grid_back(const tw_codec_t *codec, size_t e, void *v, size
         codec->type->combine[TW_COMBINE_ADD](dst, v, n, dst);
     } else {
         memcpy(dst, v, n * e);
+    }
+}
+
+/* The codes of m values, at most TW_CHUNK, of elements of e bytes, and the values of codes; `set`
+ * and `how` are what an instruction set has for it, `end` that of all that is written, or read. */
+typedef void tw_grid_put_t(const void *set, void *how, int bits, size_t e, const void *v, size_t m,
+                           uint8_t *dst, const uint8_t *end);
+typedef void tw_grid_take_t(const void *set, void *how, int bits, size_t e, const uint8_t *src,
+                            const uint8_t *end, size_t m, void *v);
+
+/* The walk over a grid, one block without a header: by way of an array, chunk by chunk. */
+TW_INT_INLINE void tw_grid_encode(const tw_codec_t *codec, int bits, size_t e, const uint8_t *src,
+                                  size_t n, uint8_t *residual, uint8_t *dst, tw_grid_put_t *put,
+                                  const void *set, void *how)
+{
+    const uint8_t *end = dst + tw_int_bytes(bits, n);
+    double         v[TW_CHUNK];
+
+    for (size_t i = 0; i < n; i += TW_CHUNK) {
+        const size_t m = tw_chunk_count(n, i);
+
+        tw_grid_fit(codec, e, src + i * e, tw_beyond(residual, i * e), m, v);
+        put(set, how, bits, e, v, m, dst + tw_int_bytes(bits, i), end);
+        if (residual != NULL) {
+            tw_grid_left(codec, e, v, m, residual + i * e);
+        }
+    }
+}
+
+TW_INT_INLINE void tw_grid_decode(const tw_codec_t *codec, int bits, size_t e, const uint8_t *src,
+                                  size_t n, uint8_t *dst, bool add, tw_grid_take_t *take,
+                                  const void *set, void *how)
+{
+    const uint8_t *end = src + tw_int_bytes(bits, n);
+    double         v[TW_CHUNK];
+
+    for (size_t i = 0; i < n; i += TW_CHUNK) {
+        const size_t m = tw_chunk_count(n, i);
+
+        take(set, how, bits, e, src + tw_int_bytes(bits, i), end, m, v);
+        tw_grid_back(codec, e, v, m, dst + i * e, add);
     }
 }
 

@@ -176,46 +176,28 @@ TW_INLINE512 void tw_int_encode_block512(const tw_int_set512_t *set, tw_int_how5
     }
 }
 
-/* A grid is one block, by way of an array. */
-TW_INLINE512 void tw_grid_encode512(const tw_int_set512_t *set, tw_int_how512_t *how, int bits,
-                                    const tw_codec_t *codec, const uint8_t *src, size_t n,
-                                    uint8_t *residual, uint8_t *dst)
+/* Of a chunk of a grid. */
+TW_INLINE512 void tw_grid_put512(const void *self, void *how, int bits, size_t e, const void *v,
+                                 size_t m, uint8_t *dst, const uint8_t *end)
 {
-    const size_t e = set->e;
-    double       v[TW_CHUNK];
-    uint8_t      header[16];
+    const tw_int_set512_t *set = self;
 
-    set->start(how, codec, tw_int(codec)->most, 1, NULL, header, false);
-    for (size_t i = 0; i < n; i += TW_CHUNK) {
-        const size_t m = tw_chunk_count(n, i);
-
-        tw_grid_fit(codec, e, src + i * e, tw_beyond(residual, i * e), m, v);
-        for (size_t g = 0; g < m; g += TW_GROUP) {
-            set->encode(how, bits, (const uint8_t *)v + g * e, m - g < TW_GROUP ? m - g : TW_GROUP,
-                        NULL, dst + tw_int_bytes(bits, i + g), false);
-        }
-        if (residual != NULL) {
-            tw_grid_left(codec, e, v, m, residual + i * e);
-        }
+    (void)end;
+    for (size_t g = 0; g < m; g += TW_GROUP) {
+        set->encode(how, bits, (const uint8_t *)v + g * e, m - g < TW_GROUP ? m - g : TW_GROUP,
+                    NULL, dst + tw_int_bytes(bits, g), false);
     }
 }
 
-TW_INLINE512 void tw_grid_decode512(const tw_int_set512_t *set, tw_int_how512_t *how, int bits,
-                                    const tw_codec_t *codec, const uint8_t *src, size_t n,
-                                    uint8_t *dst, bool add)
+TW_INLINE512 void tw_grid_take512(const void *self, void *how, int bits, size_t e,
+                                  const uint8_t *src, const uint8_t *end, size_t m, void *v)
 {
-    double v[TW_CHUNK];
+    const tw_int_set512_t *set = self;
 
-    set->scale(how, tw_int(codec)->step);
-    for (size_t i = 0; i < n; i += TW_CHUNK) {
-        const size_t m = tw_chunk_count(n, i);
-
-        for (size_t g = 0; g < m; g += TW_GROUP) {
-            set->decode(how, bits, src + tw_int_bytes(bits, i + g),
-                        m - g < TW_GROUP ? m - g : TW_GROUP, (uint8_t *)v + g * set->e, false,
-                        false);
-        }
-        tw_grid_back(codec, set->e, v, m, dst + i * set->e, add);
+    (void)end;
+    for (size_t g = 0; g < m; g += TW_GROUP) {
+        set->decode(how, bits, src + tw_int_bytes(bits, g), m - g < TW_GROUP ? m - g : TW_GROUP,
+                    (uint8_t *)v + g * e, false, false);
     }
 }
 
@@ -227,7 +209,10 @@ TW_INLINE512 void tw_int_encode512(const tw_int_set512_t *set, const tw_int_tabl
     tw_int_how512_t how   = tw_int_start512(tables);
 
     if (tw_int(codec)->grid) {
-        tw_grid_encode512(set, &how, bits, codec, src, n, residual, dst);
+        uint8_t header[16];
+
+        set->start(&how, codec, tw_int(codec)->most, 1, NULL, header, false);
+        tw_grid_encode(codec, bits, set->e, src, n, residual, dst, tw_grid_put512, set, &how);
         return;
     }
     for (; n > block; n -= block, src += set->e * block) {
@@ -263,7 +248,8 @@ TW_INLINE512 void tw_int_decode512(const tw_int_set512_t *set, const tw_int_tabl
     tw_int_how512_t how = tw_int_start512(tables);
 
     if (tw_int(codec)->grid) {
-        tw_grid_decode512(set, &how, bits, codec, src, n, dst, add);
+        set->scale(&how, tw_int(codec)->step);
+        tw_grid_decode(codec, bits, e, src, n, dst, add, tw_grid_take512, set, &how);
         return;
     }
     while (n > 0) {

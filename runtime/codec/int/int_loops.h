@@ -11,9 +11,8 @@
 
 #include "runtime/codec/int/grid.h"
 
-#define TW_INT_INLINE static inline __attribute__((always_inline))
-#define TW_INT_MOST   64 /* values of a group */
-#define TW_INT_SPARE  16 /* bytes behind a group's codes that may be touched */
+#define TW_INT_MOST  64 /* values of a group */
+#define TW_INT_SPARE 16 /* bytes behind a group's codes that may be touched */
 
 /* An instruction set; how: what it keeps in registers within a block; e: bytes of an element. */
 typedef struct tw_int_set {
@@ -74,26 +73,10 @@ TW_INT_INLINE void tw_int_encode_run(const tw_int_set_t *set, const void *how, i
     }
 }
 
-/* A grid is one block, by way of an array. */
-TW_INT_INLINE void tw_grid_encode(const tw_int_set_t *set, void *how, const tw_codec_t *codec,
-                                  int bits, size_t e, const uint8_t *src, size_t n,
-                                  uint8_t *residual, uint8_t *dst)
+TW_INT_INLINE void tw_int_grid_put(const void *set, void *how, int bits, size_t e, const void *v,
+                                   size_t m, uint8_t *dst, const uint8_t *end)
 {
-    const uint8_t *end = dst + tw_int_bytes(bits, n);
-    double         v[TW_CHUNK];
-    uint8_t        header[16];
-
-    set->start(how, codec, e, tw_int(codec)->most, 1, NULL, header);
-    for (size_t i = 0; i < n; i += TW_CHUNK) {
-        const size_t m = tw_chunk_count(n, i);
-
-        tw_grid_fit(codec, e, src + i * e, tw_beyond(residual, i * e), m, v);
-        tw_int_encode_run(set, how, bits, e, (const uint8_t *)v, m, NULL,
-                          dst + tw_int_bytes(bits, i), end, false);
-        if (residual != NULL) {
-            tw_grid_left(codec, e, v, m, residual + i * e);
-        }
-    }
+    tw_int_encode_run(set, how, bits, e, v, m, NULL, dst, end, false);
 }
 
 /* how is one that knows the number of bits; residual may be NULL. */
@@ -105,7 +88,10 @@ TW_INT_INLINE void tw_int_encode(const tw_int_set_t *set, void *how, const tw_co
     const uint8_t *end   = dst + codec->ops->size(codec, n);
 
     if (tw_int(codec)->grid) {
-        tw_grid_encode(set, how, codec, bits, e, src, n, residual, dst);
+        uint8_t header[16];
+
+        set->start(how, codec, e, tw_int(codec)->most, 1, NULL, header);
+        tw_grid_encode(codec, bits, e, src, n, residual, dst, tw_int_grid_put, set, how);
         return;
     }
     while (n > 0) {
@@ -165,21 +151,10 @@ static inline size_t tw_int_head(const uint8_t *dst, int bits, size_t e, size_t 
                : n;
 }
 
-TW_INT_INLINE void tw_grid_decode(const tw_int_set_t *set, void *how, const tw_codec_t *codec,
-                                  int bits, size_t e, const uint8_t *src, size_t n, uint8_t *dst,
-                                  bool add)
+TW_INT_INLINE void tw_int_grid_take(const void *set, void *how, int bits, size_t e,
+                                    const uint8_t *src, const uint8_t *end, size_t m, void *v)
 {
-    const uint8_t *end = src + tw_int_bytes(bits, n);
-    double         v[TW_CHUNK];
-
-    set->scale(how, e, tw_int(codec)->step);
-    for (size_t i = 0; i < n; i += TW_CHUNK) {
-        const size_t m = tw_chunk_count(n, i);
-
-        tw_int_decode_run(set, how, bits, e, src + tw_int_bytes(bits, i), end, m, (uint8_t *)v,
-                          false, false, false);
-        tw_grid_back(codec, e, v, m, dst + i * e, add);
-    }
+    tw_int_decode_run(set, how, bits, e, src, end, m, v, false, false, false);
 }
 
 TW_INT_INLINE void tw_int_decode(const tw_int_set_t *set, void *how, const tw_codec_t *codec,
@@ -190,7 +165,8 @@ TW_INT_INLINE void tw_int_decode(const tw_int_set_t *set, void *how, const tw_co
     const uint8_t *end   = src + codec->ops->size(codec, n);
 
     if (tw_int(codec)->grid) {
-        tw_grid_decode(set, how, codec, bits, e, src, n, dst, add);
+        set->scale(how, e, tw_int(codec)->step);
+        tw_grid_decode(codec, bits, e, src, n, dst, add, tw_int_grid_take, set, how);
         return;
     }
     while (n > 0) {

@@ -186,44 +186,29 @@ static void int_unpack(const uint8_t *restrict src, size_t n, int bits, int_code
     }
 }
 
-/* A grid is one block without a header, by way of v. */
-static void int_grid_encode(const tw_codec_t *codec, const uint8_t *src, size_t n,
-                            uint8_t *residual, uint8_t *dst)
+/* Of a chunk of a grid; how: factor, or scale. */
+static void int_grid_put(const void *set, void *how, int bits, size_t e, const void *v, size_t m,
+                         uint8_t *dst, const uint8_t *end)
 {
-    const int    bits = tw_int(codec)->bits;
-    int_number_t v[TW_CHUNK], factor, scale;
-    int_code_t   codes[TW_CHUNK];
-    uint8_t      header[INT_HEADER];
+    int_code_t codes[TW_CHUNK];
 
-    INT_NAME(header)(codec, INT_LOAD(tw_int(codec)->most), 1, header, &factor, &scale);
-    for (size_t i = 0; i < n; i += TW_CHUNK) {
-        const size_t m = tw_chunk_count(n, i);
-
-        tw_grid_fit(codec, sizeof(*v), src + i * sizeof(*v), tw_beyond(residual, i * sizeof(*v)), m,
-                    v);
-        int_codes(v, m, factor, codes);
-        int_pack(codes, m, bits, dst + tw_int_bytes(bits, i));
-        if (residual != NULL) {
-            tw_grid_left(codec, sizeof(*v), v, m, residual + i * sizeof(*v));
-        }
-    }
+    (void)set;
+    (void)e;
+    (void)end;
+    int_codes(v, m, *(const int_number_t *)how, codes);
+    int_pack(codes, m, bits, dst);
 }
 
-static void int_grid_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                            bool add)
+static void int_grid_take(const void *set, void *how, int bits, size_t e, const uint8_t *src,
+                          const uint8_t *end, size_t m, void *v)
 {
-    const int          bits  = tw_int(codec)->bits;
-    const int_number_t scale = INT_OF_BITS(INT_LOAD(tw_int(codec)->step));
-    int_number_t       v[TW_CHUNK];
-    int_code_t         codes[TW_CHUNK];
+    int_code_t codes[TW_CHUNK];
 
-    for (size_t i = 0; i < n; i += TW_CHUNK) {
-        const size_t m = tw_chunk_count(n, i);
-
-        int_unpack(src + tw_int_bytes(bits, i), m, bits, codes);
-        int_values(codes, m, scale, v);
-        tw_grid_back(codec, sizeof(*v), v, m, dst + i * sizeof(*v), add);
-    }
+    (void)set;
+    (void)e;
+    (void)end;
+    int_unpack(src, m, bits, codes);
+    int_values(codes, m, *(const int_number_t *)how, v);
 }
 
 /* Two passes over src (+ residual), the second from the cache. Chunks are multiples of 8 codes, so
@@ -236,7 +221,10 @@ void INT_NAME(encode)(const tw_codec_t *codec, const uint8_t *src, size_t n, uin
     int_code_t   codes[TW_CHUNK];
 
     if (tw_int(codec)->grid) {
-        int_grid_encode(codec, src, n, residual, dst);
+        uint8_t header[INT_HEADER];
+
+        INT_NAME(header)(codec, INT_LOAD(tw_int(codec)->most), 1, header, &factor, &scale);
+        tw_grid_encode(codec, bits, sizeof(*v), src, n, residual, dst, int_grid_put, NULL, &factor);
         return;
     }
     if (!INT_NAME(header)(codec, INT_NAME(most)(src, residual, n), n, dst, &factor, &scale)) {
@@ -255,14 +243,17 @@ void INT_NAME(encode)(const tw_codec_t *codec, const uint8_t *src, size_t n, uin
     }
 }
 
-static void int_block_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
-                             bool add)
+void INT_NAME(decode)(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, bool add)
 {
-    const int          bits  = tw_int(codec)->bits;
-    const int_number_t scale = INT_OF_BITS(INT_LOAD(src));
-    int_number_t       v[TW_CHUNK];
-    int_code_t         codes[TW_CHUNK];
+    const int    bits  = tw_int(codec)->bits;
+    int_number_t scale = INT_OF_BITS(INT_LOAD(tw_int(codec)->grid ? tw_int(codec)->step : src));
+    int_number_t v[TW_CHUNK];
+    int_code_t   codes[TW_CHUNK];
 
+    if (tw_int(codec)->grid) {
+        tw_grid_decode(codec, bits, sizeof(*v), src, n, dst, add, int_grid_take, NULL, &scale);
+        return;
+    }
     if (tw_block_poison(src, INT_HEADER, n, dst)) {
         return;
     }
@@ -277,11 +268,6 @@ static void int_block_decode(const tw_codec_t *codec, const uint8_t *src, size_t
             memcpy(dst + i * sizeof(*v), v, m * sizeof(*v));
         }
     }
-}
-
-void INT_NAME(decode)(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, bool add)
-{
-    (tw_int(codec)->grid ? int_grid_decode : int_block_decode)(codec, src, n, dst, add);
 }
 
 #endif /* TW_CODEC_INT_SCALAR_H */
