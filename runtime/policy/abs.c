@@ -5,12 +5,23 @@
 
 #include <math.h>
 
+#include "runtime/base/int_bits.h"
 #include "runtime/policy/abs.h"
 
-/* Of `int:B`; the last for float32 is 20. */
-static const int tw_abs_levels[] = {4, 8, 12, 16, 20, 24, 28, 32, 40, 48};
+/* The least level of `int:B`, in fours, of at least so many bits; 0: none. */
+static int tw_abs_level(int least)
+{
+#define TW_ABS_LEVEL(bits) bits,
+    static const int levels[] = {TW_INT_EACH_F64(TW_ABS_LEVEL)};
+#undef TW_ABS_LEVEL
 
-#define TW_ABS_LEVELS (sizeof(tw_abs_levels) / sizeof(*tw_abs_levels))
+    for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
+        if (levels[i] % 4 == 0 && levels[i] >= least) {
+            return levels[i];
+        }
+    }
+    return 0;
+}
 
 /* log2, rounded up. */
 static int tw_abs_log2(int terms)
@@ -56,26 +67,23 @@ int tw_abs_need(double magnitude, int exponent)
 
 int tw_abs_limit(size_t element, int terms)
 {
-    const int fraction = element == 8 ? 54 : 25, most = element == 8 ? 48 : 20;
-    const int exact = fraction - tw_abs_log2(terms);
-    int       limit = 0;
+    const int fraction = element == 8 ? 54 : 25;
+    const int most     = element == 8 ? TW_INT_BITS_F64 : TW_INT_BITS_F32;
+    const int exact    = fraction - tw_abs_log2(terms);
+    int       limit    = 0;
 
-    for (size_t i = 0; i < TW_ABS_LEVELS; i++) {
-        if (tw_abs_levels[i] <= most && tw_abs_levels[i] <= exact) {
-            limit = tw_abs_levels[i];
-        }
+    for (int bits = tw_abs_level(1); bits > 0 && bits <= most && bits <= exact;
+         bits     = tw_abs_level(bits + 1)) {
+        limit = bits;
     }
     return limit;
 }
 
 int tw_abs_round(int need, int limit)
 {
-    for (size_t i = 0; i < TW_ABS_LEVELS && tw_abs_levels[i] <= limit; i++) {
-        if (tw_abs_levels[i] >= need) {
-            return tw_abs_levels[i];
-        }
-    }
-    return 0;
+    const int bits = tw_abs_level(need);
+
+    return bits <= limit ? bits : 0;
 }
 
 int tw_abs_bits(const tw_abs_level_t *level, int limit)

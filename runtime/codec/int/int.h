@@ -13,15 +13,8 @@
 #define TW_CODEC_INT_H
 
 #include "runtime/base/bytes.h"
+#include "runtime/base/int_bits.h"
 #include "runtime/codec/blocks.h"
-
-/* What B may be, of float32 and of double; codes of more bits would not survive a second encoding.
- * OF(B) is what the including file makes of each. */
-#define TW_INT_EACH_F32(OF) OF(4) OF(6) OF(8) OF(10) OF(12) OF(16) OF(20)
-#define TW_INT_EACH_F64(OF) TW_INT_EACH_F32(OF) OF(24) OF(28) OF(32) OF(40) OF(48)
-
-#define TW_INT_BITS_F32 20 /* at most */
-#define TW_INT_BITS_F64 48
 
 /* Of a codec: its options; of a grid also what its loops want. */
 typedef struct tw_int {
