@@ -4,7 +4,7 @@
  * Every rank does this for itself, before MPI exists: options become THINWIRE_ variables, the
  * library for the program's MPI goes into LD_PRELOAD, and the program takes this process over. What
  * can be wrong is found here as far as possible, alike on every rank; the one that the launcher
- * calls 0 says it. Rules are understood by the drop-in itself, when the program calls MPI_Init.
+ * calls 0 says it. A file of rules is read by the drop-in itself, when the program calls MPI_Init.
  */
 #include "config.h"
 

@@ -17,6 +17,8 @@
 
 #include "runtime/base/dtype.h"
 #include "runtime/base/text.h"
+#include "runtime/policy/rules.h"
+#include "runtime/policy/taken.h"
 #include "tools/preload.h"
 #include "tools/run.h"
 
@@ -153,10 +155,9 @@ static tw_context_t *create_context(const job_t *job)
 
 /* A codec for one type of elements at least, of float and double: no other has more. Of a spec that
  * is wrong for several types the last one's reason is told: bitpack:9 is beyond the 8 bytes of a
- * double, not only beyond a float's 4. */
-static int check_codec(run_t *run, tw_context_t *ctx)
+ * double, not only beyond a float's 4. where: what names it. */
+static int check_spec(run_t *run, tw_context_t *ctx, const char *spec, const char *where)
 {
-    const char *spec  = run_setting("THINWIRE_CODEC");
     tw_codec_t *codec = NULL;
     char        why[640];
 
@@ -172,14 +173,52 @@ static int check_codec(run_t *run, tw_context_t *ctx)
             return 0;
         }
         if (t == 0 || status == TW_ERR_SPEC) {
-            snprintf(run->why, sizeof(run->why), "%s: %s",
-                     run->max_abs_error != NULL ? "--max-abs-error"
-                     : run->codec != NULL       ? "--codec"
-                                                : "THINWIRE_CODEC",
-                     why);
+            snprintf(run->why, sizeof(run->why), "%s: %s", where, why);
         }
     }
     return spec[0] == '\0' ? 0 : -1;
+}
+
+static int check_codec(run_t *run, tw_context_t *ctx)
+{
+    return check_spec(run, ctx, run_setting("THINWIRE_CODEC"),
+                      run->max_abs_error != NULL ? "--max-abs-error"
+                      : run->codec != NULL       ? "--codec"
+                                                 : "THINWIRE_CODEC");
+}
+
+/* As the drop-in reads them in MPI_Init. */
+static int check_rules(run_t *run, tw_context_t *ctx)
+{
+    const char *const name  = run->rules != NULL ? "--rule" : "THINWIRE_RULES";
+    tw_rules_t        rules = {NULL, 0};
+    char              why[512], text[TW_RULE_SPEC_MAX + 128], where[sizeof(text) + 32];
+    int               status = 0;
+
+    if (tw_rules_parse(&rules, run_setting("THINWIRE_RULES"), why, sizeof(why)) != TW_OK) {
+        snprintf(run->why, sizeof(run->why), "%s: %s", name, why);
+        status = -1;
+    }
+    for (size_t i = 0; i < rules.count && status == 0; i++) {
+        tw_rule_text(&rules.rules[i], text, sizeof(text));
+        snprintf(where, sizeof(where), "%s '%s'", name, text);
+        status = check_spec(run, ctx, rules.rules[i].spec, where);
+    }
+    tw_rules_free(&rules);
+    return status;
+}
+
+static int check_types(run_t *run)
+{
+    tw_taken_t taken[TW_TAKEN_COUNT];
+    char       why[512];
+
+    if (tw_taken_parse(taken, run_setting("THINWIRE_TYPES"), why, sizeof(why)) == TW_OK) {
+        return 0;
+    }
+    snprintf(run->why, sizeof(run->why), "%s: %s",
+             run->types != NULL ? "--types" : "THINWIRE_TYPES", why);
+    return -1;
 }
 
 static int check_rules_file(run_t *run)
@@ -232,8 +271,10 @@ int run_check_settings(run_t *run, const job_t *job)
     if (ctx == NULL) {
         return -1; /* it has been said why */
     }
-    status =
-        check_codec(run, ctx) != 0 || check_rules_file(run) != 0 ? -1 : check_contradictions(run);
+    status = check_codec(run, ctx) != 0 || check_rules(run, ctx) != 0 || check_types(run) != 0 ||
+                     check_rules_file(run) != 0
+                 ? -1
+                 : check_contradictions(run);
     tw_context_destroy(ctx);
     if (status != 0) {
         job_complain(job, "%s", run->why);

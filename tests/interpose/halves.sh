@@ -19,7 +19,7 @@ other_types() { # where nothing says that operations are sums, only what is move
     as_integers 2 tree8 0.06 MPI_UINT16_T=float16 >/dev/null
     grep -q 'MPI_Allreduce: error 0 ' "$scratch/out" && ! grep -q MPI_Bcast "$scratch/out" || return 1
     as_integers 2 tree8 0.06 MPI_INT=float16
-    [ $? -ne 0 ] && grep -q "THINWIRE_TYPES: 'MPI_INT=float16'; accepted: NAME=TYPE or NAME=TYPE:sum of MPI_UINT16_T, .* and float16, bfloat16" "$scratch/out"
+    [ $? -ne 0 ] && grep -q "^thinwire: --types: 'MPI_INT=float16'; accepted: NAME=TYPE or NAME=TYPE:sum of MPI_UINT16_T, .* and float16, bfloat16" "$scratch/out"
 }
 check "operations that nothing names, and wrong names" other_types
 

@@ -34,7 +34,7 @@ run() { alone "$tree/bin/thinwire" run "$@"; }
 says() { grep -q -x -F -e "$1" "$scratch/out" || { echo "no line: $1"; return 1; }; }
 chosen() { says "export LD_PRELOAD='$preload-$1.so'"; }
 
-plan 75
+plan 81
 
 only_the_library() {
     env | grep -v '^_' | sort >"$scratch/before"
@@ -184,6 +184,13 @@ check "unknown option of a codec" refused 2 "--codec: .*no option 'blok'" --code
 check "bitpack:9" refused 2 '--codec: .*8' --codec bitpack:9 "${touch[@]}"
 check "bitpack:6, for doubles" run --codec bitpack:6 -- true
 check "several codecs" refused 2 '--codec: ' --codec tree8,onebit "${touch[@]}"
+check "a rule that is none" refused 2 "--rule: .*allreduc.*accepted: " --rule 'bcast:off' --rule 'allreduc=tree8' "${touch[@]}"
+check "unknown codec in a rule" refused 2 "--rule 'allreduce:float=tree9': unknown codec 'tree9'; accepted: .*tree8" --rule 'allreduce:float=tree9' "${touch[@]}"
+check "a rule of the environment" refused_with THINWIRE_RULES='comm=mine=tree8' 2 "THINWIRE_RULES: .*comm=mine.*accepted: " "${touch[@]}"
+check "unknown types" refused 2 "--types: 'MPI_INT=float16'; accepted: NAME=TYPE or NAME=TYPE:sum of MPI_UINT16_T" --types MPI_UINT16_T=bfloat16,MPI_INT=float16 "${touch[@]}"
+check "types of the environment" refused_with THINWIRE_TYPES=MPI_SHORT=double 2 "THINWIRE_TYPES: 'MPI_SHORT=double'; accepted: " "${touch[@]}"
+rules_taken() { run --rule 'alltoallv:double=int:32' --rule 'comm=world:off' --types MPI_SHORT=bfloat16:sum -- true; }
+check "rules and types that are fine" rules_taken
 check "unknown codec in the environment" refused_with THINWIRE_CODEC=tree9 2 "THINWIRE_CODEC: unknown codec 'tree9'" "${touch[@]}"
 check "threshold that is no size" refused 2 '--threshold 64q: not a size; accepted: bytes' --threshold 64q "${touch[@]}"
 check "negative threshold" refused 2 '--threshold -4: not a size' --threshold -4 "${touch[@]}"
