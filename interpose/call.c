@@ -55,10 +55,10 @@ bool tw_call_vector(tw_call_t *call, MPI_Aint count, MPI_Datatype datatype)
     return call->why == TW_WHY_NOT;
 }
 
-/* Is it one of the library's? Integers that are taken for floats have sums of the program's own. */
+/* Is it one of the library's? Types that are taken for floats have sums of the program's own. */
 static bool tw_call_reduction(tw_call_t *call, MPI_Op op)
 {
-    if (tw_taken_kind(call->type.handle) == TW_KIND_OTHER) {
+    if (!call->type.taken) {
         return tw_mpi_reduction(op, &call->reduction);
     }
     call->reduction = TW_SUM;
@@ -70,7 +70,7 @@ void tw_call_operation(tw_call_t *call, MPI_Op op)
     call->mpi_op = op;
     if (call->type.kind == TW_KIND_WORDS) {
         tw_call_refuse(call, TW_WHY_TYPE);
-    } else if (!call->type.named || !tw_call_reduction(call, op) ||
+    } else if (!(call->type.named || call->type.taken) || !tw_call_reduction(call, op) ||
                (call->type.values > 1 &&
                 call->reduction != TW_SUM)) { /* of pairs of reals only sums are pairs of sums */
         tw_call_refuse(call, op == MPI_OP_NULL ? TW_WHY_ARGUMENTS : TW_WHY_OPERATION);

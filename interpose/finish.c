@@ -19,6 +19,7 @@
 
 #include "interpose/call.h"
 #include "interpose/finish.h"
+#include "interpose/mpi/taken.h"
 #include "interpose/next.h"
 #include "interpose/state.h"
 #include "interpose/record/recording.h"
@@ -192,7 +193,8 @@ static void tw_finish_remark(tw_report_about_t *about, const char *format, ...)
     }
 }
 
-/* Rules that no call of any rank has met: mistyped, or behind one that takes all of theirs. */
+/* Names that no type of this rank had, and rules that no call of any rank has met: mistyped, or
+ * behind one that takes all of theirs. */
 static void tw_finish_rules(tw_report_about_t *about, const tw_pile_t *pile)
 {
     size_t unused = 0;
@@ -206,6 +208,12 @@ static void tw_finish_rules(tw_report_about_t *about, const tw_pile_t *pile)
     }
     if (unused > TW_UNUSED_RULES) {
         tw_finish_remark(about, "nor by %zu more rules", unused - TW_UNUSED_RULES);
+    }
+    for (size_t i = 0; i < tw_state.taken.count; i++) {
+        if (tw_taken_unmet(i) != NULL) {
+            tw_finish_remark(about, "no type had the name '%.60s' when it was first used",
+                             tw_taken_unmet(i));
+        }
     }
 }
 

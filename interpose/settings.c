@@ -112,7 +112,7 @@ static tw_status_t tw_settings_rules(void)
         tw_say("THINWIRE_RULES: %s", why);
         return status;
     }
-    status = tw_taken_parse(tw_state.taken, tw_state.config.types, why, sizeof(why));
+    status = tw_taken_parse(&tw_state.taken, tw_state.config.types, why, sizeof(why));
     if (status != TW_OK) {
         tw_say("THINWIRE_TYPES: %s", why);
         return status;

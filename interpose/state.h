@@ -26,10 +26,10 @@ typedef struct tw_state {
     tw_rules_t          rules; /* those of THINWIRE_RULES, then of the file, then the codec's own */
     uint64_t        rules_used; /* bit i: rule i has decided a call (the first 64)             */
     char           *rules_text; /* for the comparison between ranks; owned                     */
-    tw_taken_t      taken[TW_TAKEN_COUNT]; /* THINWIRE_TYPES                                    */
-    tw_exec_t       exec; /* host, one thread unless THINWIRE_THREADS says more            */
-    tw_mpi_ops_t    ops;  /* MPI's functions as the transport wants them                   */
-    MPI_Datatype    unit; /* TW_UNIT bytes: what encoded vectors are counted in            */
+    tw_taken_list_t taken;      /* THINWIRE_TYPES                                                */
+    tw_exec_t       exec;       /* host, one thread unless THINWIRE_THREADS says more            */
+    tw_mpi_ops_t    ops;        /* MPI's functions as the transport wants them                   */
+    MPI_Datatype    unit;       /* TW_UNIT bytes: what encoded vectors are counted in            */
     int             rank, size;
     bool            codecs;   /* a codec or a rule is given: not only watching                 */
     bool            multiple; /* MPI_THREAD_MULTIPLE is provided                               */

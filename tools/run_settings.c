@@ -210,10 +210,10 @@ static int check_rules(run_t *run, tw_context_t *ctx)
 
 static int check_types(run_t *run)
 {
-    tw_taken_t taken[TW_TAKEN_COUNT];
-    char       why[512];
+    tw_taken_list_t taken = {.count = 0};
+    char            why[512];
 
-    if (tw_taken_parse(taken, run_setting("THINWIRE_TYPES"), why, sizeof(why)) == TW_OK) {
+    if (tw_taken_parse(&taken, run_setting("THINWIRE_TYPES"), why, sizeof(why)) == TW_OK) {
         return 0;
     }
     snprintf(run->why, sizeof(run->why), "%s: %s",

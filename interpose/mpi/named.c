@@ -48,12 +48,8 @@ static tw_kind_t tw_kind_of_named(MPI_Datatype datatype, size_t size, size_t *va
                                   MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_2REAL,
                                   MPI_2DOUBLE_PRECISION};
     size_t             parts   = 0;
-    tw_kind_t          kind    = tw_taken_kind(datatype);
+    tw_kind_t          kind;
 
-    if (kind != TW_KIND_OTHER) {
-        *values_p = 1;
-        return kind;
-    }
     for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]); i++) {
         for (int k = 0; k < TW_REALS_MOST && size > 0; k++) {
             if (datatype == reals[i].type[k]) { /* unnamed ones are NULL, or 0 */
@@ -137,7 +133,13 @@ static void tw_type_fill_named(MPI_Datatype datatype, tw_type_t *type)
         type->size = (size_t)size;
     }
     tw_next.Type_get_extent(datatype, &lb, &type->extent);
-    type->kind  = tw_kind_of_named(datatype, type->size, &type->values);
+    type->kind  = tw_taken_kind(datatype);
+    type->taken = type->kind != TW_KIND_OTHER && type->size == tw_kind_size(type->kind);
+    if (type->taken) {
+        type->values = 1;
+    } else {
+        type->kind = tw_kind_of_named(datatype, type->size, &type->values);
+    }
     type->dense = type->extent == (MPI_Aint)type->size && lb == 0;
     tw_type_name(datatype, type);
 }

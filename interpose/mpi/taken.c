@@ -1,24 +1,50 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/mpi/taken.c - see taken.h.
+ * interpose/mpi/taken.c - see taken.h. Types of MPI are known by their handles. A name that the
+ * program gives a type of its own is local: the setting, which is the same on all ranks, says that
+ * they all give it.
  */
 #include "config.h"
 
 #include "interpose/mpi/taken.h"
+#include "interpose/next.h"
 #include "interpose/state.h"
 
-#define TW_TAKEN_HANDLE(type) type,
+#define TW_TAKEN_ROW(type) {type, #type},
+
+static bool taken_met[TW_TAKEN_MAX]; /* row i is a type's */
 
 /* NULL: it is what MPI says. */
 static const tw_taken_t *taken_of(MPI_Datatype datatype)
 {
-    const MPI_Datatype handles[TW_TAKEN_COUNT] = {TW_TAKEN(TW_TAKEN_HANDLE)};
+    const struct {
+        MPI_Datatype handle;
+        const char  *name;
+    } of_mpi[]                                  = {TW_TAKEN(TW_TAKEN_ROW)};
+    char              name[MPI_MAX_OBJECT_NAME] = "";
+    int               length                    = 0;
+    const tw_taken_t *taken                     = NULL;
 
-    for (int i = 0; i < TW_TAKEN_COUNT; i++) {
-        if (handles[i] == datatype) {
-            return tw_state.taken[i].is ? &tw_state.taken[i] : NULL;
+    for (size_t i = 0; i < sizeof(of_mpi) / sizeof(of_mpi[0]); i++) {
+        if (of_mpi[i].handle == datatype) {
+            return tw_taken_find(&tw_state.taken, of_mpi[i].name);
         }
     }
-    return NULL;
+    if (tw_state.taken.count > 0 && tw_next.Type_get_name(datatype, name, &length) == MPI_SUCCESS &&
+        !tw_taken_is_of_mpi(name)) {
+        taken = tw_taken_find(&tw_state.taken, name);
+    }
+    if (taken != NULL) {
+        __atomic_store_n(&taken_met[taken - tw_state.taken.row], true, __ATOMIC_RELAXED);
+    }
+    return taken;
+}
+
+const char *tw_taken_unmet(size_t row)
+{
+    const char *const name = tw_state.taken.row[row].name;
+
+    return tw_taken_is_of_mpi(name) || __atomic_load_n(&taken_met[row], __ATOMIC_RELAXED) ? NULL
+                                                                                          : name;
 }
 
 tw_kind_t tw_taken_kind(MPI_Datatype datatype)

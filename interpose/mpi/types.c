@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "interpose/mpi/named.h"
+#include "interpose/mpi/taken.h"
 #include "interpose/next.h"
 #include "interpose/state.h"
 #include "interpose/mpi/types.h"
@@ -19,6 +20,7 @@ typedef struct tw_parts {
     bool      any; /* some part with data has been seen */
     bool      mixed;
     bool      contiguous;
+    bool      taken; /* by its name, whatever it is made of */
 } tw_parts_t;
 
 static void tw_parts_add(tw_parts_t *parts, tw_kind_t kind)
@@ -31,8 +33,15 @@ static void tw_parts_add(tw_parts_t *parts, tw_kind_t kind)
 /* A type in use is looked at in every call, and may be made of others that are made of others, the
  * same ones again and again: what is known of a derived type stays with it as an attribute, whose
  * value is no address but these bits, so that there is nothing to release. */
-enum { TW_KNOWN = 1, TW_KNOWN_ANY = 2, TW_KNOWN_MIXED = 4, TW_KNOWN_CONTIGUOUS = 8 };
-#define TW_KNOWN_KIND 4 /* the kind from this bit on */
+enum {
+    TW_KNOWN            = 1,
+    TW_KNOWN_ANY        = 2,
+    TW_KNOWN_MIXED      = 4,
+    TW_KNOWN_CONTIGUOUS = 8,
+    TW_KNOWN_TAKEN      = 128
+};
+#define TW_KNOWN_KIND 4 /* the kind from this bit on, three of them */
+_Static_assert(TW_KINDS <= 8, "a kind has three bits");
 
 static int  tw_types_key;
 static bool tw_types_keyed;
@@ -104,15 +113,17 @@ void tw_types_stop(void)
 static uintptr_t tw_parts_bits(const tw_parts_t *parts)
 {
     return TW_KNOWN | (parts->any ? TW_KNOWN_ANY : 0u) | (parts->mixed ? TW_KNOWN_MIXED : 0u) |
-           (parts->contiguous ? TW_KNOWN_CONTIGUOUS : 0u) | (uintptr_t)parts->kind << TW_KNOWN_KIND;
+           (parts->contiguous ? TW_KNOWN_CONTIGUOUS : 0u) | (parts->taken ? TW_KNOWN_TAKEN : 0u) |
+           (uintptr_t)parts->kind << TW_KNOWN_KIND;
 }
 
 static tw_parts_t tw_parts_from(uintptr_t bits)
 {
-    return (tw_parts_t){.kind       = (tw_kind_t)(bits >> TW_KNOWN_KIND),
+    return (tw_parts_t){.kind       = (tw_kind_t)(bits >> TW_KNOWN_KIND & 7),
                         .any        = (bits & TW_KNOWN_ANY) != 0,
                         .mixed      = (bits & TW_KNOWN_MIXED) != 0,
-                        .contiguous = (bits & TW_KNOWN_CONTIGUOUS) != 0};
+                        .contiguous = (bits & TW_KNOWN_CONTIGUOUS) != 0,
+                        .taken      = (bits & TW_KNOWN_TAKEN) != 0};
 }
 
 static void tw_parts_keep(MPI_Datatype datatype, const tw_parts_t *parts)
@@ -196,6 +207,23 @@ static bool tw_parts_contents(MPI_Datatype datatype, const int number[3], int co
     return fine;
 }
 
+/* A type without holes, as long as the values that its name is taken for. */
+static bool tw_parts_taken(MPI_Datatype datatype, MPI_Count size, tw_parts_t *parts)
+{
+    const tw_kind_t kind = tw_taken_kind(datatype);
+    MPI_Aint        lb = 0, extent = 0;
+
+    if (kind == TW_KIND_OTHER || (size_t)size != tw_kind_size(kind) ||
+        tw_next.Type_get_extent(datatype, &lb, &extent) != MPI_SUCCESS || lb != 0 ||
+        extent != (MPI_Aint)size) {
+        return false;
+    }
+    tw_parts_add(parts, kind);
+    parts->contiguous = parts->taken = true;
+    tw_parts_keep(datatype, parts);
+    return true;
+}
+
 /* Into empty parts. */
 static bool tw_parts_of(MPI_Datatype datatype, tw_parts_t *parts)
 {
@@ -231,6 +259,7 @@ static bool tw_parts_of(MPI_Datatype datatype, tw_parts_t *parts)
         return true;
     default:
         return size == 0 || tw_parts_known(datatype, parts) ||
+               tw_parts_taken(datatype, size, parts) ||
                tw_parts_contents(datatype, number, combiner, parts);
     }
 }
@@ -262,6 +291,7 @@ static bool tw_type_fill(MPI_Datatype datatype, const tw_parts_t *parts, tw_type
     type->size     = (size_t)size;
     type->kind     = parts->any && !parts->mixed ? parts->kind : TW_KIND_OTHER;
     type->dense    = parts->contiguous;
+    type->taken    = parts->taken;
     type->elements = tw_kind_is_values(type->kind) ? (tw_elements_t)type->kind : TW_ELEMENTS_OTHER;
     memcpy(type->name, tw_types_names[type->kind], sizeof(type->name));
     if (type->kind != TW_KIND_OTHER) {

@@ -29,6 +29,7 @@ typedef struct tw_type {
     tw_kind_t     kind;
     tw_elements_t elements; /* for the report                                      */
     bool          named;    /* a predefined type                                     */
+    bool          taken;    /* for what THINWIRE_TYPES says; taken.h knows of its sums */
     bool          dense;    /* items follow each other without holes, in order        */
     size_t        size;     /* bytes of data in one item                              */
     size_t        values;   /* in one item; 0 for TW_KIND_OTHER                       */

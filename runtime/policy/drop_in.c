@@ -22,8 +22,8 @@ static const tw_setting_field_t tw_drop_in_fields[] = {
     {"RULES_FILE", "", "File of rules, one per line; they come after those of THINWIRE_RULES.",
      offsetof(tw_drop_in_config_t, rules_file), TW_SETTING_TEXT, 0, 0, NULL, false},
     {"TYPES", "",
-     "Integers of MPI that are 16-bit floats of the program: MPI_UINT16_T=bfloat16; with :sum its "
-     "own operations add them; separated by commas, equal on all ranks.",
+     "Types of MPI that are 16-bit floats of the program: MPI_UINT16_T=bfloat16, or a name that it "
+     "gives; with :sum its own operations add them; separated by commas, equal on all ranks.",
      offsetof(tw_drop_in_config_t, types), TW_SETTING_TEXT, 0, 0, NULL, false},
     {"DOUBLE", "0", "What names no type means doubles too, not float32 alone.",
      offsetof(tw_drop_in_config_t, narrow), TW_SETTING_BOOL, 0, 0, NULL, false},

@@ -4,7 +4,7 @@
  * the largest exact value: 0 where nothing is to be lost, bit for bit. Run by halves.sh.
  *
  * With HALVES_ARE_INTEGERS they are MPI_UINT16_T, which an operation of this program adds; MPI_SUM
- * of these stays what it is.
+ * of these stays what it is. With a second argument they are two bytes, a type of that name.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,8 @@
 #include "tests/half.h"
 
 #ifdef HALVES_ARE_INTEGERS
-#define HALF MPI_UINT16_T
+static MPI_Datatype half = MPI_DATATYPE_NULL;
+#define HALF half
 #else
 #define HALF MPIX_C_FLOAT16
 #endif
@@ -160,7 +161,14 @@ int main(int argc, char **argv)
     }
 #ifdef HALVES_ARE_INTEGERS
     MPI_Op_create(add, 1, &sum_op);
-    integers();
+    if (argc > 2) {
+        MPI_Type_contiguous(2, MPI_BYTE, &half);
+        MPI_Type_set_name(half, argv[2]);
+        MPI_Type_commit(&half);
+    } else {
+        half = MPI_UINT16_T;
+        integers();
+    }
 #else
     sum_op = MPI_SUM;
 #endif

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# 16-bit floats under the drop-in on 2 and 4 ranks: as integers that --types names, and, where an MPI library has a type
-# of them (MPICH, also as a second one), in that.
+# 16-bit floats under the drop-in on 2 and 4 ranks: as integers, and as a type of the program's, that --types names, and,
+# where an MPI library has a type of them (MPICH, also as a second one), in that.
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
-plan 10
+plan 12
 settings=(THINWIRE_THRESHOLD=0 THINWIRE_QUIET=1)
 
 # as_integers RANKS CODEC ERROR TYPE [SETTING...]
@@ -22,6 +22,15 @@ other_types() { # where nothing says that operations are sums, only what is move
     [ $? -ne 0 ] && grep -q "^thinwire: --types: 'MPI_INT=float16'; accepted: NAME=TYPE or NAME=TYPE:sum of MPI_UINT16_T, .* and float16, bfloat16" "$scratch/out"
 }
 check "operations that nothing names, and wrong names" other_types
+
+named() { # RANKS TYPES ERROR NAME [SETTING...]
+    ranks "$1" env "${settings[@]}" "${@:5}" "$thinwire" run --codec tree8 --types "$2" -- "$top_builddir/tests/interpose/halves" "$3" "$4"
+}
+check "a type of the program's, by the name that it gives" named 2 'my half=float16:sum' 0.06 'my half'
+another_name() { # nothing is encoded
+    named 2 'my half=float16:sum' 0 'half' THINWIRE_QUIET=0 && grep -q "^note: no type had the name 'my half' when it was first used" "$scratch/out"
+}
+check "a type of another name" another_name
 
 preload=$(loadable "$top_builddir/lib/libthinwire-preload-mpich.so")
 for cc in mpicc.mpich mpicc ""; do
