@@ -258,8 +258,9 @@ static bool tw_parts_of(MPI_Datatype datatype, tw_parts_t *parts)
         tw_parts_add(parts, TW_KIND_OTHER);
         return true;
     default:
-        return size == 0 || tw_parts_known(datatype, parts) ||
-               tw_parts_taken(datatype, size, parts) ||
+        /* The name first: what is known may be from a message of this rank alone, before it. */
+        return size == 0 || tw_parts_taken(datatype, size, parts) ||
+               tw_parts_known(datatype, parts) ||
                tw_parts_contents(datatype, number, combiner, parts);
     }
 }

@@ -162,9 +162,18 @@ int main(int argc, char **argv)
 #ifdef HALVES_ARE_INTEGERS
     MPI_Op_create(add, 1, &sum_op);
     if (argc > 2) {
-        MPI_Type_contiguous(2, MPI_BYTE, &half);
+        MPI_Datatype unnamed;
+
+        MPI_Type_contiguous(2, MPI_BYTE, &unnamed);
+        MPI_Type_commit(&unnamed);
+        if (rank == 0) { /* what one rank has done with another type says nothing */
+            MPI_Sendrecv(&in[0], 1, unnamed, 0, 0, &in[1], 1, unnamed, 0, 0, MPI_COMM_SELF,
+                         MPI_STATUS_IGNORE);
+            in[1] = t_half_bits(TW_F16, value(rank, 1));
+        }
+        MPI_Type_dup(unnamed, &half);
+        MPI_Type_free(&unnamed);
         MPI_Type_set_name(half, argv[2]);
-        MPI_Type_commit(&half);
     } else {
         half = MPI_UINT16_T;
         integers();
