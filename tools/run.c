@@ -24,6 +24,8 @@
 
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 }; /* as of a shell */
 
+#define SPEAKING_US 500000 /* until rank 0 has said what is wrong */
+
 #define USAGE "thinwire run [OPTION...] [--] PROGRAM [ARG...]"
 
 /* The rank that a launcher says this process has; 0 where none does. */
@@ -314,6 +316,9 @@ int run_main(job_t *job, int argc, char **argv)
         job_complain(job, "%s", run.why);
     } else if (run_check_settings(&run, job) == 0) {
         code = start_program(&run, job, argv);
+    }
+    if (code != EXIT_OK && job->rank > 0) { /* launchers end the job at the first that fails */
+        usleep(SPEAKING_US);
     }
     free(run.rules);
     return code;
