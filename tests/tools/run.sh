@@ -34,7 +34,7 @@ run() { alone "$tree/bin/thinwire" run "$@"; }
 says() { grep -q -x -F -e "$1" "$scratch/out" || { echo "no line: $1"; return 1; }; }
 chosen() { says "export LD_PRELOAD='$preload-$1.so'"; }
 
-plan 81
+plan 82
 
 only_the_library() {
     env | grep -v '^_' | sort >"$scratch/before"
