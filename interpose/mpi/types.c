@@ -20,7 +20,7 @@ typedef struct tw_parts {
     bool      any; /* some part with data has been seen */
     bool      mixed;
     bool      contiguous;
-    bool      taken; /* by its name, whatever it is made of */
+    bool      taken; /* by its name, whatever it is made of; asked each time */
 } tw_parts_t;
 
 static void tw_parts_add(tw_parts_t *parts, tw_kind_t kind)
@@ -33,15 +33,8 @@ static void tw_parts_add(tw_parts_t *parts, tw_kind_t kind)
 /* A type in use is looked at in every call, and may be made of others that are made of others, the
  * same ones again and again: what is known of a derived type stays with it as an attribute, whose
  * value is no address but these bits, so that there is nothing to release. */
-enum {
-    TW_KNOWN            = 1,
-    TW_KNOWN_ANY        = 2,
-    TW_KNOWN_MIXED      = 4,
-    TW_KNOWN_CONTIGUOUS = 8,
-    TW_KNOWN_TAKEN      = 128
-};
-#define TW_KNOWN_KIND 4 /* the kind from this bit on, three of them */
-_Static_assert(TW_KINDS <= 8, "a kind has three bits");
+enum { TW_KNOWN = 1, TW_KNOWN_ANY = 2, TW_KNOWN_MIXED = 4, TW_KNOWN_CONTIGUOUS = 8 };
+#define TW_KNOWN_KIND 4 /* the kind from this bit on */
 
 static int  tw_types_key;
 static bool tw_types_keyed;
@@ -113,17 +106,15 @@ void tw_types_stop(void)
 static uintptr_t tw_parts_bits(const tw_parts_t *parts)
 {
     return TW_KNOWN | (parts->any ? TW_KNOWN_ANY : 0u) | (parts->mixed ? TW_KNOWN_MIXED : 0u) |
-           (parts->contiguous ? TW_KNOWN_CONTIGUOUS : 0u) | (parts->taken ? TW_KNOWN_TAKEN : 0u) |
-           (uintptr_t)parts->kind << TW_KNOWN_KIND;
+           (parts->contiguous ? TW_KNOWN_CONTIGUOUS : 0u) | (uintptr_t)parts->kind << TW_KNOWN_KIND;
 }
 
 static tw_parts_t tw_parts_from(uintptr_t bits)
 {
-    return (tw_parts_t){.kind       = (tw_kind_t)(bits >> TW_KNOWN_KIND & 7),
+    return (tw_parts_t){.kind       = (tw_kind_t)(bits >> TW_KNOWN_KIND),
                         .any        = (bits & TW_KNOWN_ANY) != 0,
                         .mixed      = (bits & TW_KNOWN_MIXED) != 0,
-                        .contiguous = (bits & TW_KNOWN_CONTIGUOUS) != 0,
-                        .taken      = (bits & TW_KNOWN_TAKEN) != 0};
+                        .contiguous = (bits & TW_KNOWN_CONTIGUOUS) != 0};
 }
 
 static void tw_parts_keep(MPI_Datatype datatype, const tw_parts_t *parts)
@@ -220,7 +211,6 @@ static bool tw_parts_taken(MPI_Datatype datatype, MPI_Count size, tw_parts_t *pa
     }
     tw_parts_add(parts, kind);
     parts->contiguous = parts->taken = true;
-    tw_parts_keep(datatype, parts);
     return true;
 }
 
