@@ -135,15 +135,15 @@ static void tw_completion_note(tw_completion_t *seen, int most, int i, MPI_Reque
 void tw_pending_look(tw_completion_t *seen, int count, tw_requests_t requests)
 {
     tw_completion_begin(seen);
+    pthread_mutex_lock(&tw_pending_lock);
     for (int i = 0; i < count; i++) {
         const MPI_Request request = tw_request_at(requests, i);
 
         if (request != MPI_REQUEST_NULL) {
-            pthread_mutex_lock(&tw_pending_lock);
             tw_completion_note(seen, count, i, request);
-            pthread_mutex_unlock(&tw_pending_lock);
         }
     }
+    pthread_mutex_unlock(&tw_pending_lock);
 }
 
 /* After the call: finish an operation that is complete; the claim on any other ends. */
