@@ -86,16 +86,15 @@ static tw_candidate_t *tw_candidate_of(tw_candidates_t *made, const tw_codec_off
  * form for doubles. */
 static void tw_candidate_fill(tw_candidate_t *row, size_t t)
 {
-    const tw_dtype_row_t *type   = tw_dtype_row(tw_dtypes[t]);
-    const bool            narrow = type->sum != tw_dtypes[t];
-    tw_codec_traits_t     traits;
+    const bool        half  = tw_dtype_is_half(tw_dtypes[t]);
+    const bool        as_is = row->to[t] != 0 || half || !tw_dtype_row(tw_dtypes[t])->in_f32;
+    tw_codec_traits_t traits;
 
     row->error[t] = (double)NAN;
-    if ((row->to[t] != 0 || !type->in_f32 || narrow) &&
-        tw_candidate_traits(row->spec, tw_dtypes[t], &traits)) {
+    if (as_is && tw_candidate_traits(row->spec, tw_dtypes[t], &traits)) {
         row->error[t] = traits.max_error;
         row->block[t] = traits.block;
-    } else if (!narrow) {
+    } else if (!half) {
         row->error[t] = row->error[0];
         row->block[t] = row->block[0];
     }

@@ -94,14 +94,14 @@ static int tw_advice_best(const tw_record_t *sum, int type, unsigned to, double 
 /* Of values of 16 bits no codec is advised: they are what others are rounded to. */
 static tw_advice_t tw_advice_for(const tw_record_t *sum, int type)
 {
-    const bool  narrow = tw_dtype_row(tw_dtypes[type])->sum != tw_dtypes[type];
     tw_advice_t advice = {.type = type, .codec = -1, .usual = -1};
     int         block;
 
-    if (!narrow) {
-        advice.usual = tw_advice_best(sum, type, TW_OFFER_FIRST, (double)INFINITY);
+    if (tw_dtype_is_half(tw_dtypes[type])) {
+        return advice;
     }
-    if (!narrow && advice.usual < 0) {
+    advice.usual = tw_advice_best(sum, type, TW_OFFER_FIRST, (double)INFINITY);
+    if (advice.usual < 0) {
         advice.usual = tw_advice_best(sum, type, TW_OFFER_ADVICE, (double)INFINITY);
     }
     if (advice.usual >= 0) {
@@ -164,7 +164,7 @@ void tw_advice_text(const tw_report_about_t *about, const tw_record_t *sum,
 
     if (advice->codec < 0) {
         snprintf(text + n, size - n, "none, %s",
-                 tw_dtype_row(tw_dtypes[advice->type])->sum != tw_dtypes[advice->type]
+                 tw_dtype_is_half(tw_dtypes[advice->type])
                      ? "values of 16 bits are left as they are"
                      : "no codec makes them fewer");
         return;

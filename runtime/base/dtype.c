@@ -35,6 +35,11 @@ const char *tw_dtype_name(tw_dtype_t dtype)
     return tw_dtype_rows[dtype]->name;
 }
 
+bool tw_dtype_is_half(tw_dtype_t dtype)
+{
+    return tw_dtype_rows[dtype]->sum != dtype;
+}
+
 size_t tw_dtype_size(tw_dtype_t dtype)
 {
     const tw_dtype_row_t *row = tw_dtype_row(dtype);

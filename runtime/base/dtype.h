@@ -74,6 +74,9 @@ bool tw_dtype_named(const char *name, tw_dtype_t *dtype_p);
 /* Of a type that has a row. */
 const char *tw_dtype_name(tw_dtype_t dtype);
 
+/* Is it of 16 bits, with sums of another type? */
+bool tw_dtype_is_half(tw_dtype_t dtype);
+
 /* Is it the spec of the codec that the row names: elements as they are? */
 bool tw_dtype_is_lossless(tw_dtype_t dtype, const char *spec);
 
