@@ -95,8 +95,8 @@ static ucs_status_t tw_ucx_watch(const tw_comm_t *comm, const tw_ucx_t *ucx)
 /* Context and worker; local. */
 static tw_status_t tw_ucx_start(const tw_comm_t *comm, tw_ucx_t *ucx, char *why)
 {
-    const bool                naps     = comm->mpi->Comm_watch != NULL;
-    const uint64_t            features = UCP_FEATURE_TAG | (naps ? UCP_FEATURE_WAKEUP : 0);
+    const bool                sleeps   = comm->mpi->Comm_watch != NULL;
+    const uint64_t            features = UCP_FEATURE_TAG | (sleeps ? UCP_FEATURE_WAKEUP : 0);
     const ucp_params_t        params   = {.field_mask =
                                               UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_TAG_SENDER_MASK |
                                               UCP_PARAM_FIELD_ESTIMATED_NUM_EPS |
@@ -130,7 +130,7 @@ static tw_status_t tw_ucx_start(const tw_comm_t *comm, tw_ucx_t *ucx, char *why)
         call   = "ucp_worker_create";
         status = ucx->call.ucp_worker_create(ucx->context, &worker, &ucx->worker);
     }
-    if (status == UCS_OK && naps) {
+    if (status == UCS_OK && sleeps) {
         call   = "ucp_worker_get_efd";
         status = tw_ucx_watch(comm, ucx);
     }
